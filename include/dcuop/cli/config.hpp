@@ -1,0 +1,61 @@
+#pragma once
+// Settings: command line > DCUOP_* environment > user config.toml > default. One table drives parsing,
+// environment names, defaults, the documentation and `dcuop config --origin`.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/support/environment.hpp"
+
+namespace dcuop::cli {
+
+enum class SettingType { text, path, list, integer, size, duration, choice };
+
+struct Setting {
+  std::string name;        ///< "cache_dir"; the key in config.toml
+  std::string variable;    ///< "DCUOP_CACHE_DIR"
+  SettingType type = SettingType::text;
+  std::string default_text; ///< as shown; computed ones say how ("$XDG_CACHE_HOME/dcuop")
+  std::string choices;     ///< of a choice: "auto|never"
+  std::string meaning;     ///< one sentence
+};
+
+/// cache_dir, python, hipcc, arch, jobs, build (auto|never), lock_timeout, lock_wait, max_size, system_caches,
+/// trusted_owners, lang (auto|en|zh).
+[[nodiscard]] const std::vector<Setting>& settings();
+
+struct Value {
+  std::string text;
+  std::string origin; ///< "--cache-dir", "DCUOP_CACHE_DIR", "/home/x/.config/dcuop/config.toml:3", "default"
+};
+
+class Config {
+ public:
+  /// `command_line`: setting name -> text, for those given. Throws Error(usage) with the place for an unknown key
+  /// (and the nearest one), a wrong type or a value out of its choices.
+  [[nodiscard]] static Config load(const Environment& environment,
+                                   const std::map<std::string, std::string>& command_line);
+
+  [[nodiscard]] const Value& value(const std::string& name) const;
+  [[nodiscard]] std::string text(const std::string& name) const { return value(name).text; }
+  [[nodiscard]] std::vector<std::string> list(const std::string& name) const; ///< ',' ';' or ' ' separated
+  [[nodiscard]] std::optional<std::int64_t> integer(const std::string& name) const; ///< nullopt when empty
+  [[nodiscard]] std::optional<std::uint64_t> size(const std::string& name) const;   ///< bytes
+  [[nodiscard]] std::optional<std::int64_t> seconds(const std::string& name) const;
+  /// cache_dir with its default worked out ($XDG_CACHE_HOME/dcuop, ~/.cache/dcuop). Throws Error(environment)
+  /// when there is no home directory to take it from.
+  [[nodiscard]] std::filesystem::path cache_dir() const;
+  /// Where the user's file is looked for: $XDG_CONFIG_HOME/dcuop/config.toml, ~/.config/dcuop/config.toml.
+  [[nodiscard]] const std::filesystem::path& user_file() const { return user_file_; }
+
+ private:
+  std::map<std::string, Value> values_;
+  std::filesystem::path user_file_;
+  std::filesystem::path default_cache_dir_;
+};
+
+} // namespace dcuop::cli

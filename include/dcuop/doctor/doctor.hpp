@@ -1,0 +1,63 @@
+#pragma once
+// Why does this file not load, or not launch, on this machine? Facts and an artifact in, findings out.
+// Nothing of the operator is run.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "dcuop/elf/bundle.hpp"
+#include "dcuop/finding/finding.hpp"
+#include "dcuop/probe/devices.hpp"
+#include "dcuop/probe/machine.hpp"
+#include "dcuop/probe/python.hpp"
+#include "dcuop/probe/toolchain.hpp"
+#include "dcuop/probe/torch.hpp"
+
+namespace dcuop::doctor {
+
+/// Everything known of this machine; absent ones say why.
+struct EnvironmentFacts {
+  std::optional<probe::Python> python;
+  std::string python_problem;
+  std::optional<probe::Torch> torch;
+  std::string torch_problem;
+  std::optional<probe::Compiler> hip_compiler;
+  std::string hip_compiler_problem;
+  std::optional<probe::Compiler> host_compiler;
+  std::optional<probe::Rocm> rocm;
+  probe::Devices devices;
+};
+[[nodiscard]] EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& wanted_python);
+/// Name, value and origin of each fact, for `dcuop env` and the report's environment section.
+struct FactLine {
+  std::string name, value, origin;
+};
+[[nodiscard]] std::vector<FactLine> fact_lines(const EnvironmentFacts& facts);
+
+struct Question {
+  std::filesystem::path file;       ///< the .so; empty: the environment alone
+  std::string op_name;              ///< when it was asked by an op's name: used in the fix
+  std::vector<std::string> archs;   ///< --arch: judged instead of the visible devices
+  std::string module_name;          ///< the name it will be imported by; empty: the file's stem up to the first '.'
+};
+
+enum class Verdict { loads, loads_cannot_launch, does_not_load, environment_only };
+[[nodiscard]] std::string to_string(Verdict verdict);
+
+struct Report {
+  Verdict verdict = Verdict::environment_only;
+  std::string headline;             ///< one sentence: verdict and root cause
+  std::vector<finding::Finding> findings; ///< sorted
+  std::vector<FactLine> facts;
+  int checks = 0;                   ///< how many rules were applied
+};
+
+[[nodiscard]] Report diagnose(const Question& question, const EnvironmentFacts& facts,
+                              const probe::Machine& machine);
+[[nodiscard]] nlohmann::json to_json(const Report& report);
+
+} // namespace dcuop::doctor

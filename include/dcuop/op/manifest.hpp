@@ -1,0 +1,41 @@
+#pragma once
+// dcuop.toml -> Op. One table of keys drives reading, the unknown-key errors and the documentation.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/op/op.hpp"
+
+namespace dcuop::op {
+
+/// Every key of dcuop.toml, for `dcuop.toml.example`, its test and "did you mean".
+struct KeyInfo {
+  std::string section; ///< "op", "build", "workspace", "defaults"
+  std::string name;
+  std::string type;    ///< "string", "integer", "boolean", "array of strings", "table of arrays of strings"
+  std::string default_value;
+  std::string meaning; ///< one sentence
+};
+[[nodiscard]] const std::vector<KeyInfo>& manifest_keys();
+
+/// Reads an op's manifest; `defaults` come from the workspace root's [defaults], when there is one above.
+/// Throws Error(usage) with "file:line:column: error: ..." for syntax, unknown keys (with the nearest valid
+/// one), wrong types, missing sources, bad names and target ids.
+[[nodiscard]] Op read_op(const std::filesystem::path& manifest);
+
+/// The workspace: the nearest directory upwards from `start` whose dcuop.toml has [workspace].
+struct Workspace {
+  std::filesystem::path root;
+  std::vector<std::filesystem::path> members; ///< op directories (absolute), globs expanded, sorted
+};
+[[nodiscard]] std::optional<Workspace> find_workspace(const std::filesystem::path& start);
+
+/// The ops that a command's arguments name: op directories, manifests, or names of workspace members; without
+/// arguments the op one stands in, else all of the workspace. Throws Error(usage): nothing found, unknown name
+/// (with the nearest), a name that two members share.
+[[nodiscard]] std::vector<Op> select_ops(const std::vector<std::string>& arguments,
+                                         const std::filesystem::path& working_directory);
+
+} // namespace dcuop::op

@@ -1,0 +1,69 @@
+#pragma once
+// An operator: a directory with a dcuop.toml, as read and checked. Nothing here touches a compiler or a device.
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dcuop::op {
+
+enum class Kind {
+  pybind_module, ///< "pybind": a Python extension module, PyInit_<name>
+  torch_library, ///< "torch-library": TORCH_LIBRARY ops, loaded with torch.ops.load_library
+  plain,         ///< "plain": a shared library for ctypes or dlopen
+};
+
+/// What the result is bound to, and so what belongs to its key.
+enum class Abi {
+  torch_python, ///< "torch-python": this Python and this torch
+  torch,        ///< "torch": this torch, any Python
+  none,         ///< "none": neither; a header of torch among the inputs is then an error
+};
+
+enum class HostCompiler {
+  system,    ///< $CXX, else c++, as torch does
+  toolchain, ///< the HIP toolchain's clang
+};
+
+enum class Language { hip, cxx, c };
+
+struct Source {
+  std::filesystem::path path; ///< relative to the op's directory, '/'-separated, normal
+  Language language = Language::cxx;
+};
+
+struct Op {
+  std::string name;                        ///< a C identifier
+  std::filesystem::path directory;         ///< absolute
+  std::filesystem::path manifest;          ///< absolute
+  std::filesystem::path workspace_root;    ///< absolute; equal to directory when there is no workspace
+  Kind kind = Kind::pybind_module;
+  Abi abi = Abi::torch_python;
+  int cxx_standard = 17;
+  std::vector<Source> sources;             ///< in the manifest's order, globs expanded and sorted
+  std::vector<std::filesystem::path> include_dirs; ///< absolute
+  std::vector<std::string> cxx_flags;      ///< for C and C++ units
+  std::vector<std::string> hip_flags;      ///< for HIP units
+  std::vector<std::string> link_flags;
+  std::vector<std::string> libraries;      ///< names for -l
+  std::vector<std::string> archs;          ///< target ids that the op supports, as written, checked for form
+  std::map<std::string, std::vector<std::string>> arch_flags; ///< target id -> flags for HIP units, device pass of that arch
+  HostCompiler host_compiler = HostCompiler::system;
+  bool allow_cpu_torch = false;
+
+  [[nodiscard]] bool has_hip() const;
+};
+
+[[nodiscard]] std::string to_string(Kind kind);
+[[nodiscard]] std::string to_string(Abi abi);
+[[nodiscard]] std::string to_string(Language language);
+[[nodiscard]] std::string to_string(HostCompiler compiler);
+
+/// A target id in the form <processor>(:<feature>(+|-))*, features in canonical order (sramecc before xnack).
+/// Says only whether the form is right; whether a compiler knows the processor is the compiler's matter.
+[[nodiscard]] bool is_target_id(const std::string& text);
+/// The processor of a target id: "gfx90a:xnack-" -> "gfx90a".
+[[nodiscard]] std::string processor_of(const std::string& target_id);
+
+} // namespace dcuop::op

@@ -1,0 +1,29 @@
+#pragma once
+// The Python that an extension is for. Asked once by starting it, then remembered with the files that the
+// answer depends on (interpreter, pyvenv.cfg, site directories, .pth files, pyenv's version files).
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/probe/machine.hpp"
+
+namespace dcuop::probe {
+
+struct Python {
+  std::filesystem::path executable;      ///< as chosen, absolute; a shim is resolved to sys.executable
+  std::string origin;                    ///< "--python", "DCUOP_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "python3 on PATH"
+  std::string version;                   ///< "3.11.2"
+  std::string implementation;            ///< "cpython"
+  std::string ext_suffix;                ///< ".cpython-311-x86_64-linux-gnu.so" (sysconfig EXT_SUFFIX)
+  std::string soabi;                     ///< "cpython-311-x86_64-linux-gnu"
+  std::filesystem::path include_dir;     ///< sysconfig "include"
+  std::vector<std::filesystem::path> search_path; ///< sys.path's directories without the working directory
+  std::filesystem::path prefix, base_prefix;
+};
+
+/// `wanted`: --python's value, or empty. Throws Error(environment) when there is none, or it does not answer.
+[[nodiscard]] Python find_python(const Machine& machine, const std::string& wanted);
+
+} // namespace dcuop::probe

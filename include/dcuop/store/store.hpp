@@ -1,0 +1,175 @@
+#pragma once
+// The cache on disk. Correctness rests on private directories and rename(2), never on a lock; locks only save
+// work. Nothing here knows what a compiler is.
+//
+//   <root>/v1/index/ab/<request>/<input set>.json   immutable; one per known input set of a request
+//   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json (last)
+//   <root>/v1/objects/ab/<key>/                     the same for one translation unit
+//   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one empty file per entry that it asked for
+//   <root>/v1/failures/<request>/                   error.json, build.log of a failed build
+//   <root>/v1/locks/  <root>/v1/use/                lock files (never unlinked); last-use stamps
+//   <root>/v1/memo/<host>/                          memos of this machine
+//   <root>/v1/tmp/<host>-<boot>-<pid>-<random>/     private directories
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/support/digest.hpp"
+#include "dcuop/support/lock.hpp"
+
+namespace dcuop::store {
+
+enum class Shelf { entries, objects };
+
+/// A published directory whose files are what its manifest says.
+struct Entry {
+  Digest key;
+  std::filesystem::path directory;
+  std::string artifact; ///< the file that it is for, e.g. "affine.cpython-311-x86_64-linux-gnu.so"
+  std::string name;     ///< op name
+  std::chrono::system_clock::time_point built;
+  std::uint64_t size = 0; ///< bytes of all files
+  std::string facts_json; ///< what the builder wanted kept beside it (arch, torch summary, ...): a JSON object
+  [[nodiscard]] std::filesystem::path artifact_path() const { return directory / artifact; }
+};
+
+/// An immutable record: request + this input set -> key. `input_set_json` is the caller's.
+struct IndexRecord {
+  Digest key;
+  std::string input_set_json;
+};
+
+/// A directory that only this process writes. Removed in the destructor unless published.
+class PrivateDirectory {
+ public:
+  PrivateDirectory(std::filesystem::path path, std::optional<FileLock> lock);
+  ~PrivateDirectory();
+  PrivateDirectory(PrivateDirectory&&) noexcept;
+  PrivateDirectory& operator=(PrivateDirectory&&) noexcept;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  void keep() { path_.clear(); } ///< someone else owns the files now
+
+ private:
+  std::filesystem::path path_;
+  std::optional<FileLock> lock_;
+};
+
+/// What is to be published: the files of a private directory.
+struct Publication {
+  Digest key;
+  std::string name;       ///< op name
+  std::string artifact;   ///< file name inside the directory
+  std::string facts_json = "{}";
+};
+
+/// Who holds a build lock; for display only, never for a decision.
+struct Holder {
+  std::string host;
+  std::int64_t pid = 0;
+  std::string container;  ///< "" outside one
+  std::chrono::system_clock::time_point since, heartbeat;
+  std::string activity;   ///< "compiling binding.cpp"
+};
+
+/// Held while a request is being built. Its holder's record is removed with it.
+class BuildLock {
+ public:
+  BuildLock(FileLock lock, std::filesystem::path holder_file);
+  ~BuildLock();
+  BuildLock(BuildLock&&) noexcept;
+  BuildLock& operator=(BuildLock&&) noexcept;
+  /// For waiters' display; also the heartbeat. Never throws.
+  void say(const std::string& activity) noexcept;
+
+ private:
+  FileLock lock_;
+  std::filesystem::path holder_file_;
+  std::chrono::system_clock::time_point since_;
+};
+
+struct Failure {
+  std::string message, hint;
+  int exit_code = 1;
+  std::filesystem::path log;
+  std::chrono::system_clock::time_point when;
+};
+
+struct Usage {
+  std::uint64_t entries = 0, objects = 0, index_records = 0;
+  std::uint64_t entry_bytes = 0, object_bytes = 0, other_bytes = 0;
+};
+
+struct Damage {
+  std::filesystem::path path;
+  std::string what; ///< "affine.so: 173 of 177440 bytes", "manifest.json is missing"
+};
+
+class Store {
+ public:
+  /// Makes what is missing (mode 0700). Throws Error(environment) when it cannot be made, is owned by somebody
+  /// else, or is writable by group or others (with the reason and the fix). A root that cannot be written but can
+  /// be read is opened read-only.
+  [[nodiscard]] static Store open(const std::filesystem::path& root);
+
+  [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+  [[nodiscard]] bool read_only() const { return read_only_; }
+  [[nodiscard]] std::filesystem::path memo_directory() const; ///< of this host
+
+  // Index ----------------------------------------------------------------------------------------------------
+  /// Newest first; records that cannot be read are left out.
+  [[nodiscard]] std::vector<IndexRecord> records(const Digest& request) const;
+  void add_record(const Digest& request, const Digest& input_set, const IndexRecord& record);
+
+  // Entries and objects --------------------------------------------------------------------------------------
+  /// nullopt when it is not there or is damaged. Sizes are checked always, content at first use per boot and
+  /// whenever a stat changed.
+  [[nodiscard]] std::optional<Entry> find(Shelf shelf, const Digest& key) const;
+  [[nodiscard]] PrivateDirectory private_directory() const;
+  /// Writes manifest.json, fsyncs, renames into place. When another process was first, its entry is verified and
+  /// returned; if that is damaged it is moved aside (after a second read) and ours takes its place. If the
+  /// winner's directory is not visible (NFS), the files stay in the private directory and the Entry is there.
+  [[nodiscard]] Entry publish(Shelf shelf, PrivateDirectory directory, const Publication& publication);
+  [[nodiscard]] std::vector<Entry> list(Shelf shelf) const; ///< manifests only, content not verified
+  /// `directory` asked for this entry. Never fails a build.
+  void record_origin(const Entry& entry, const std::filesystem::path& directory) noexcept;
+  [[nodiscard]] std::vector<std::filesystem::path> origins(const Entry& entry) const;
+  /// Entries that `directory` asked for, newest use first; all of that name when `directory` is empty.
+  [[nodiscard]] std::vector<Entry> entries_of(const std::string& name, const std::filesystem::path& directory) const;
+
+  // Use ------------------------------------------------------------------------------------------------------
+  void stamp_use(Shelf shelf, const Digest& key) noexcept;
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> last_use(Shelf shelf, const Digest& key) const;
+  /// A shared lock that keeps clean and eviction off; others may hold it too.
+  [[nodiscard]] std::optional<FileLock> lock_for_use(const Digest& key) const;
+  [[nodiscard]] bool in_use(const Digest& key) const;
+  [[nodiscard]] std::filesystem::path use_lock_file() const;
+  [[nodiscard]] static std::uint64_t lock_offset(const Digest& key); ///< below 2^62
+
+  // Build locks and failures ---------------------------------------------------------------------------------
+  [[nodiscard]] std::optional<BuildLock> try_lock_build(const Digest& request, const std::string& activity);
+  [[nodiscard]] std::optional<Holder> build_holder(const Digest& request) const;
+  /// The log's text is kept beside it. Never throws; returns where the log is.
+  std::filesystem::path record_failure(const Digest& request, const Failure& failure, const std::string& log) noexcept;
+  [[nodiscard]] std::optional<Failure> last_failure(const Digest& request) const;
+  void forget_failure(const Digest& request) noexcept;
+
+  // Keeping house --------------------------------------------------------------------------------------------
+  /// Removes an entry, its index records stay (they lead nowhere and are skipped). False when it is in use.
+  bool remove(Shelf shelf, const Digest& key);
+  [[nodiscard]] Usage usage() const;
+  /// Reads every file of every entry, object and index record again.
+  [[nodiscard]] std::vector<Damage> verify() const;
+  /// Removes private directories whose owner is gone (own lock free, this host, this boot or an earlier one).
+  int sweep_private_directories() noexcept;
+
+ private:
+  Store(std::filesystem::path root, bool read_only);
+  std::filesystem::path root_;
+  bool read_only_ = false;
+};
+
+} // namespace dcuop::store

@@ -1,0 +1,35 @@
+#pragma once
+// The environment as a value: read once in main, handed down, replaced in tests.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dcuop {
+
+class Environment {
+ public:
+  Environment() = default;
+  explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {}
+  [[nodiscard]] static Environment of_this_process();
+
+  /// nullopt when unset; an empty value is a value.
+  [[nodiscard]] std::optional<std::string> get(std::string_view name) const;
+  /// The value when set and not empty.
+  [[nodiscard]] std::optional<std::string> get_nonempty(std::string_view name) const;
+  void set(std::string name, std::string value) { variables_[std::move(name)] = std::move(value); }
+  void unset(const std::string& name) { variables_.erase(name); }
+
+  [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
+  /// "NAME=value" lines, as execve(2) takes them.
+  [[nodiscard]] std::vector<std::string> as_lines() const;
+  /// The first executable regular file `name` on this PATH; `name` itself when it holds a slash and is one.
+  [[nodiscard]] std::optional<std::string> find_program(std::string_view name) const;
+
+ private:
+  std::map<std::string, std::string> variables_;
+};
+
+} // namespace dcuop

@@ -1,0 +1,74 @@
+#pragma once
+// A memo: an answer that was expensive to get, kept with the files that it was read from ("witnesses").
+// It is valid while each witness is what it was: same identity, or same content. So a probe that had to
+// start a process once answers with stat calls alone until something that it depends on changes.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/support/digest.hpp"
+#include "dcuop/support/files.hpp"
+
+namespace dcuop {
+
+struct Witness {
+  std::filesystem::path path;
+  std::optional<FileIdentity> identity; ///< nullopt: the path must not exist
+  std::optional<Digest> content;        ///< of a regular file; a directory's is that of its sorted names
+};
+
+/// What is there now. Content is read for regular files and directories.
+[[nodiscard]] Witness witness_of(const std::filesystem::path& path);
+
+/// An answer and its witnesses.
+struct Answer {
+  std::string value; ///< usually JSON; the memo does not look inside
+  std::vector<std::filesystem::path> witnesses;
+};
+
+class MemoStore {
+ public:
+  /// `directory` may not exist yet, and may be unwritable: then nothing is remembered. An empty path
+  /// remembers nothing at all.
+  explicit MemoStore(std::filesystem::path directory);
+
+  /// The remembered value for (`subject`, `question`) if its witnesses hold, else what `ask` says, which is
+  /// then remembered. `subject` names the kind (a file name: [a-z0-9-]+); `question` is a digest of all that
+  /// `ask` depends on besides files. `ask` may throw; nothing is remembered then.
+  /// A witness that changed less than two seconds ago is not trusted by identity the next time, as a second
+  /// write could fall into the same clock tick.
+  [[nodiscard]] std::string recall(const std::string& subject, const Digest& question,
+                                   const std::function<Answer()>& ask) const;
+
+ private:
+  std::filesystem::path directory_;
+};
+
+/// Content digests of files, remembered by (device, inode, size, mtime, ctime).
+/// One file on disk; loaded lazily, saved by save() when anything was learnt. Not thread-safe.
+class DigestMemo {
+ public:
+  explicit DigestMemo(std::filesystem::path file);
+
+  /// nullopt when the file is not there or cannot be read. A directory's digest is that of its sorted names.
+  [[nodiscard]] std::optional<Digest> digest(const std::filesystem::path& path);
+  /// Writes what was learnt, atomically; false (and nothing lost) when it cannot.
+  bool save();
+
+ private:
+  void load();
+  struct Record {
+    FileIdentity identity;
+    Digest content;
+  };
+  std::filesystem::path file_;
+  bool loaded_ = false;
+  bool changed_ = false;
+  std::vector<std::pair<std::string, Record>> records_; ///< sorted by path
+};
+
+} // namespace dcuop

@@ -1,0 +1,62 @@
+#pragma once
+// Child processes by argv (never through a shell). A child's whole process tree ends with dcuop, however
+// dcuop ends: see Supervision in process.cpp.
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/support/environment.hpp"
+
+namespace dcuop {
+
+struct Command {
+  std::vector<std::string> argv; ///< argv[0] is looked up on the PATH of `environment` unless it has a slash
+  std::filesystem::path working_directory;
+  Environment environment;                        ///< the whole of it; nothing is inherited
+  std::optional<std::chrono::milliseconds> limit; ///< wall time after which the tree is killed
+  std::filesystem::path output_file;              ///< when set, stdout and stderr go there, interleaved
+};
+
+struct ProcessResult {
+  int exit_code = -1;      ///< 128 + signal when killed by one; 127 when the program could not be started
+  int signal = 0;          ///< 0 when it exited by itself
+  bool timed_out = false;
+  std::string output;      ///< stdout
+  std::string diagnostics; ///< stderr, or why the program could not be started
+  std::chrono::milliseconds wall{0};
+  std::uint64_t peak_memory = 0; ///< bytes, the largest process of the tree (wait4's ru_maxrss)
+
+  [[nodiscard]] bool ok() const { return exit_code == 0; }
+};
+
+/// The seam for tests: everything that dcuop starts goes through here.
+class ProcessRunner {
+ public:
+  virtual ~ProcessRunner() = default;
+  /// Runs to the end. Thread-safe. Never throws for what the child does.
+  [[nodiscard]] virtual ProcessResult run(const Command& command) = 0;
+};
+
+/// Real processes. Counts what it starts, so that "a warm build starts nothing" can be stated by the program.
+class SystemProcessRunner : public ProcessRunner {
+ public:
+  [[nodiscard]] ProcessResult run(const Command& command) override;
+  [[nodiscard]] std::uint64_t started() const;
+};
+
+/// Ends every child tree of this process that is still running (SIGTERM handlers and Ctrl-C use it).
+/// Async-signal-safe.
+void kill_all_children() noexcept;
+
+/// After this, SIGINT, SIGTERM and SIGHUP kill the children's trees and end the process with 128 + signal.
+void install_termination_handlers();
+
+/// Quoted for a POSIX shell, for display and for compile_commands.json's readers.
+[[nodiscard]] std::string shell_quoted(const std::vector<std::string>& argv);
+
+} // namespace dcuop
