@@ -1,15 +1,14 @@
 #pragma once
-// Every file that a compile read, by content, and the directories in which a new file could have been found
-// instead. Paths below the op's workspace are kept relative to the op, so that a moved checkout is a hit.
+// Every file that a build read, by content, and the directories in which a new file could be found instead.
+// Paths below the op's workspace are kept relative to the op, so that a moved checkout is a hit.
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
+#include "dcuop/key/compiler_report.hpp"
 #include "dcuop/support/digest.hpp"
 #include "dcuop/support/memo.hpp"
 
@@ -26,59 +25,55 @@ struct PathBase {
 struct Input {
   std::string path; ///< portable
   Digest content;
+  std::uint64_t readers = 0; ///< bit i: read by part i of InputSet::parts; parts from 63 on share bit 63
   bool operator==(const Input&) const = default;
 };
 
-/// A directory on the search path (or below it, where an include names a subdirectory). `names` digests those of
-/// its entries that could satisfy an include of this build; absent directories are watched as absent.
+/// A directory on a search path (or below one, where an include names a subdirectory).
 struct WatchedDirectory {
   std::string path; ///< portable
-  std::optional<Digest> names;
+  std::optional<Digest> names; ///< of all its entries' names; nullopt: it does not exist
+  Digest relevant;             ///< of those names that an include or link of this build could mean
   bool operator==(const WatchedDirectory&) const = default;
 };
 
-class InputSet {
- public:
+/// How files compare with what a set recorded.
+struct Comparison {
+  std::vector<Input> changed;        ///< inputs with other content, or gone
+  std::vector<std::string> shadowed; ///< directories whose relevant names changed: a dependency pass must say
+  [[nodiscard]] bool unchanged() const { return changed.empty() && shadowed.empty(); }
+};
+
+struct InputSet {
+  std::vector<std::string> parts;            ///< the units, then "link"
   std::vector<Input> inputs;                 ///< sorted by path, unique
   std::vector<WatchedDirectory> directories; ///< sorted by path, unique
-  std::vector<std::string> probed_names;     ///< __has_include arguments found in the inputs, sorted
+  std::vector<std::string> probed_names;     ///< path components of __has_include arguments, sorted
 
-  /// Of paths and contents of the inputs; not of the directories, which never change the bytes by themselves.
+  /// Of the inputs' paths and contents. Directories never change the bytes by themselves.
   [[nodiscard]] Digest digest() const;
-
-  /// How the files compare with what this set recorded.
-  struct Comparison {
-    std::vector<std::string> changed;      ///< inputs with other content
-    std::vector<std::string> missing;      ///< inputs that are gone
-    std::vector<std::string> shadowed;     ///< directories whose relevant names changed: a dependency pass must say
-    [[nodiscard]] bool inputs_unchanged() const { return changed.empty() && missing.empty(); }
-  };
-  /// `first_only` stops at the first changed input (a look-up); explain wants all.
-  [[nodiscard]] Comparison compare(const PathBase& base, DigestMemo& memo, bool first_only) const;
+  /// Of everything; names the index record.
+  [[nodiscard]] Digest record_digest() const;
+  [[nodiscard]] std::vector<std::string> readers_of(const Input& input) const;
 };
 
-[[nodiscard]] nlohmann::json to_json(const InputSet& set);
-[[nodiscard]] InputSet input_set_from_json(const nlohmann::json& json);
+/// `first_only` stops at the first changed input (a look-up); explain wants all.
+[[nodiscard]] Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, bool first_only);
 
-/// What one compiler pass said: its depfile's prerequisites and its search directories (-v).
-struct PassReport {
-  std::vector<std::filesystem::path> files;              ///< absolute
-  std::vector<std::filesystem::path> search_directories; ///< absolute, those that do not exist too
-};
+/// The union of the passes that built `part`, digested now. Files below `generated` (the private build directory)
+/// are left out. Files that could not be read are returned in `unreadable`: the result must not be cached then.
+[[nodiscard]] InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& passes,
+                                      const PathBase& base, const std::filesystem::path& generated,
+                                      std::vector<std::string>& unreadable);
+/// The union of several parts' sets.
+[[nodiscard]] InputSet merge(const std::vector<InputSet>& sets, const PathBase& base);
 
-/// Make-rule syntax as gcc, clang, ld and lld write it (\-escapes for space and #, $$, continuation lines).
-/// Relative paths are taken from `directory`. Throws Error(failed) for text that is not a rule.
-[[nodiscard]] std::vector<std::filesystem::path> parse_depfile(std::string_view text, const std::filesystem::path& directory);
-/// The lists between "search starts here" and "End of search list", and the "ignoring nonexistent directory" ones.
-[[nodiscard]] std::vector<std::filesystem::path> parse_search_directories(std::string_view diagnostics,
-                                                                         const std::filesystem::path& directory);
+/// The first input whose ctime is not before `since_ns` (nanoseconds since the epoch): the compiler may have
+/// read it before or after that change, so the result must not be published. "" when there is none.
+[[nodiscard]] std::string changed_since(const InputSet& set, const PathBase& base, std::int64_t since_ns);
 
-/// The union of passes, digested now. Files below `ignored` (the private build directory) are left out.
-/// `not_read`: paths that could not be read are returned there (then the result must not be cached).
-[[nodiscard]] InputSet collect_inputs(const std::vector<PassReport>& passes, const PathBase& base, DigestMemo& memo,
-                                      const std::filesystem::path& ignored, std::vector<std::filesystem::path>& not_read);
-
-/// What makes a build uncacheable when it stands in an input: ".incbin", "__DATE__" is the compiler's to say.
-[[nodiscard]] std::vector<std::string> uncacheable_content(const InputSet& set, const PathBase& base);
+[[nodiscard]] std::string to_json_text(const InputSet& set);
+/// nullopt for text that is not such JSON.
+[[nodiscard]] std::optional<InputSet> input_set_from_json_text(const std::string& text);
 
 } // namespace dcuop::key

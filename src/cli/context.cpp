@@ -1,0 +1,51 @@
+#include "command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "dcuop/store/store.hpp"
+#include "dcuop/support/log.hpp"
+
+namespace dcuop::cli {
+
+store::Store& Context::store() {
+  if (!opened_store) {
+    opened_store = std::make_shared<store::Store>(store::Store::open(config.cache_dir()));
+  }
+  return *opened_store;
+}
+
+probe::Machine Context::machine() {
+  if (!memos) {
+    std::filesystem::path directory;
+    try {
+      directory = store().memo_directory();
+    } catch (const Error& fault) {
+      // Without a cache the probes work all the same, only slower.
+      log_warning(std::string("no memos: ") + fault.what());
+    }
+    memos = std::make_unique<MemoStore>(directory);
+  }
+  return {processes, environment, *memos, working_directory, "/"};
+}
+
+bool Context::chinese() const {
+  const std::string wanted = config.text("lang");
+  if (wanted == "en" || wanted == "zh") {
+    return wanted == "zh";
+  }
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    if (const std::optional<std::string> value = environment.get_nonempty(name)) {
+      return value->starts_with("zh");
+    }
+  }
+  return false;
+}
+
+CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& examples) {
+  CLI::App* subcommand = app.add_subcommand(name, summary);
+  subcommand->footer("Examples:\n" + examples);
+  subcommand->fallthrough();
+  return subcommand;
+}
+
+} // namespace dcuop::cli

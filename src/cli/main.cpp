@@ -1,0 +1,123 @@
+// dcuop: parse, build the context, run one subcommand, say what went wrong.
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "dcuop/support/log.hpp"
+
+namespace dcuop::cli {
+
+namespace {
+
+constexpr const char* footer = R"(Exit codes: 0 fine, 1 build failed or errors found, 2 usage, 3 environment, 4 lock timeout, 5 build forbidden.
+More: dcuop COMMAND --help)";
+
+struct GlobalOptions {
+  bool quiet = false, verbose = false, json = false;
+  std::map<std::string, std::string> settings; ///< name -> text, as given
+};
+
+void add_global_options(CLI::App& app, GlobalOptions& options) {
+  app.add_flag("-q,--quiet", options.quiet, "No progress, no remarks");
+  app.add_flag("-v,--verbose", options.verbose, "Details too");
+  app.add_flag("--json", options.json, "The answer as JSON on stdout");
+  const auto setting = [&](const char* flag, const char* name, const char* meaning) {
+    app.add_option_function<std::string>(
+           flag, [&options, name](const std::string& text) { options.settings[name] = text; }, meaning)
+        ->type_name("TEXT");
+  };
+  setting("--cache-dir", "cache_dir", "The cache (default: $XDG_CACHE_HOME/dcuop)");
+  setting("--python", "python", "The Python that extensions are for");
+  setting("--lang", "lang", "Language of reports: auto, en, zh");
+}
+
+void print_error(Terminal& terminal, const Error& error) {
+  if (terminal.options().json) {
+    const nlohmann::json document = {
+        {"schema", 1},
+        {"error", {{"message", error.what()}, {"hint", error.hint}, {"exit_code", static_cast<int>(error.code)}}}};
+    terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  const std::string message = error.what();
+  // A message with a place ("file:7:1: error: ...") says "error" itself.
+  const bool placed = message.find(": error: ") != std::string::npos;
+  terminal.error(placed ? message : terminal.styled_error("error:", Style::red) + " " + message);
+  if (!error.hint.empty()) {
+    terminal.error("  " + terminal.styled_error("fix:", Style::bold) + " " + error.hint);
+  }
+}
+
+ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options, const Environment& environment) {
+  Terminal terminal(environment, {options.quiet, options.verbose, options.json});
+  try {
+    configure_log(environment);
+    const Config config = Config::load(environment, options.settings);
+    for (const std::string& remark : config.remarks()) {
+      terminal.remark(remark);
+    }
+    SystemProcessRunner processes;
+    Context context{environment, std::filesystem::current_path(), processes, terminal, config, nullptr, nullptr};
+    for (const auto& [subcommand, run] : commands.all) {
+      if (subcommand->parsed()) {
+        return run(context);
+      }
+    }
+    return ExitCode::usage;
+  } catch (const Error& error) {
+    print_error(terminal, error);
+    return error.code;
+  } catch (const std::exception& fault) {
+    print_error(terminal, Error(ExitCode::failed, std::string("dcuop met something that it does not know: ") +
+                                                      fault.what(),
+                                "please report it with the command and DCUOP_LOG=debug's output"));
+    return ExitCode::failed;
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  const Environment environment = Environment::of_this_process();
+  CLI::App app{"dcuop builds, caches, loads and diagnoses PyTorch operator extensions written in HIP\n"
+               "(Hygon DCU, AMD ROCm)."};
+  app.set_version_flag("--version", "dcuop " DCUOP_VERSION);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(footer);
+  GlobalOptions options;
+  add_global_options(app, options);
+  Commands commands{app, {}};
+  add_build(commands);
+  add_list(commands);
+  add_clean(commands);
+  add_cache(commands);
+  add_doctor(commands);
+  add_rule(commands);
+  add_env(commands);
+  add_key(commands);
+  add_explain(commands);
+  add_config(commands);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForVersion& version) {
+    return app.exit(version);
+  } catch (const CLI::ParseError& fault) {
+    Terminal terminal(environment, {options.quiet, options.verbose, options.json});
+    print_error(terminal, Error(ExitCode::usage, fault.what(), "dcuop --help, or dcuop COMMAND --help"));
+    return static_cast<int>(ExitCode::usage);
+  }
+  install_termination_handlers();
+  return static_cast<int>(run_subcommand(commands, options, environment));
+}
+
+} // namespace dcuop::cli
+
+int main(int argc, char** argv) { return dcuop::cli::main(argc, argv); }

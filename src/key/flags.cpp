@@ -1,0 +1,249 @@
+#include "dcuop/key/flags.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "dcuop/support/files.hpp"
+
+namespace dcuop::key {
+
+namespace {
+
+enum class Meaning {
+  plain,          ///< part of the key by its text
+  directory,      ///< names a directory: its path is made relative
+  file,           ///< names a file that is read: its content is in the key
+  other_output,   ///< writes files besides the result, or reads what dcuop cannot see
+  linker,         ///< -Wl, and -Xlinker: examined by the linker's own table
+};
+
+struct FlagKind {
+  std::string_view prefix;
+  Meaning meaning;
+  bool separate; ///< the value may be, or is, the next word
+};
+
+/// Longest prefix wins. Sorted; a test checks it. Sources: gcc 12 "Option Summary", clang 15
+/// "ClangCommandLineReference", GNU ld 2.40 "Options".
+constexpr auto compiler_flags = std::to_array<FlagKind>({
+    {"--coverage", Meaning::other_output, false},
+    {"--cuda-", Meaning::plain, false},
+    {"--gcc-toolchain=", Meaning::plain, false},
+    {"--gpu-max-threads-per-block=", Meaning::plain, false},
+    {"--hip-device-lib-path=", Meaning::directory, false},
+    {"--hip-link", Meaning::plain, false},
+    {"--hip-path=", Meaning::directory, false},
+    {"--hip-version=", Meaning::plain, false},
+    {"--offload-compress", Meaning::plain, false},
+    {"--offload-new-driver", Meaning::plain, false},
+    {"--rocm-device-lib-path=", Meaning::directory, false},
+    {"--rocm-path=", Meaning::directory, false},
+    {"--std=", Meaning::plain, false},
+    {"-D", Meaning::plain, true},
+    {"-I", Meaning::directory, true},
+    {"-L", Meaning::directory, true},
+    {"-O", Meaning::plain, false},
+    {"-R", Meaning::plain, false},
+    {"-T", Meaning::file, true},
+    {"-U", Meaning::plain, true},
+    {"-W", Meaning::plain, false},
+    {"-Wl,", Meaning::linker, false},
+    {"-Xarch_device", Meaning::plain, true},
+    {"-Xarch_host", Meaning::plain, true},
+    {"-Xclang", Meaning::plain, true},
+    {"-Xcompiler", Meaning::plain, true},
+    {"-Xlinker", Meaning::linker, true},
+    {"-ansi", Meaning::plain, false},
+    {"-cuid=", Meaning::plain, false},
+    {"-f", Meaning::plain, false},
+    {"-fauto-profile=", Meaning::file, false},
+    {"-fcoverage-mapping", Meaning::plain, false},
+    {"-fdump-", Meaning::other_output, false},
+    {"-fgpu-rdc", Meaning::plain, false},
+    {"-fmodule-file=", Meaning::file, false},
+    {"-fmodule-map-file=", Meaning::file, false},
+    {"-fmodules", Meaning::other_output, false},
+    {"-fopt-info", Meaning::other_output, false},
+    {"-fprofile-arcs", Meaning::other_output, false},
+    {"-fprofile-instr-generate", Meaning::plain, false},
+    {"-fprofile-instr-use=", Meaning::file, false},
+    {"-fprofile-sample-use=", Meaning::file, false},
+    {"-fprofile-use", Meaning::other_output, false},
+    {"-fprofile-use=", Meaning::file, false},
+    {"-fsanitize-blacklist=", Meaning::file, false},
+    {"-fsanitize-ignorelist=", Meaning::file, false},
+    {"-fsave-optimization-record", Meaning::other_output, false},
+    {"-ftest-coverage", Meaning::other_output, false},
+    {"-ftime-trace", Meaning::other_output, false},
+    {"-fxray-attr-list=", Meaning::file, false},
+    {"-g", Meaning::plain, false},
+    {"-gsplit-dwarf", Meaning::other_output, false},
+    {"-idirafter", Meaning::directory, true},
+    {"-imacros", Meaning::file, true},
+    {"-include", Meaning::file, true},
+    {"-iquote", Meaning::directory, true},
+    {"-isystem", Meaning::directory, true},
+    {"-l", Meaning::plain, true},
+    {"-m", Meaning::plain, false},
+    {"-mllvm", Meaning::plain, true},
+    {"-nogpuinc", Meaning::plain, false},
+    {"-nogpulib", Meaning::plain, false},
+    {"-nostdinc", Meaning::plain, false},
+    {"-nostdlib", Meaning::plain, false},
+    {"-parallel-jobs=", Meaning::plain, false},
+    {"-pedantic", Meaning::plain, false},
+    {"-pipe", Meaning::plain, false},
+    {"-pthread", Meaning::plain, false},
+    {"-rdynamic", Meaning::plain, false},
+    {"-rpath", Meaning::plain, true},
+    {"-s", Meaning::plain, false},
+    {"-save-temps", Meaning::other_output, false},
+    {"-shared-libgcc", Meaning::plain, false},
+    {"-static-libgcc", Meaning::plain, false},
+    {"-static-libstdc++", Meaning::plain, false},
+    {"-std=", Meaning::plain, false},
+    {"-stdlib=", Meaning::plain, false},
+    {"-u", Meaning::plain, true},
+    {"-w", Meaning::plain, false},
+});
+
+/// Linker options (behind -Wl, and -Xlinker) that name files or write others. All else is plain: a link's result
+/// depends on its text and on the files that --dependency-file reports.
+constexpr auto linker_files = std::to_array<std::string_view>(
+    {"--default-script=", "--dynamic-list=", "--retain-symbols-file=", "--script=", "--symbol-ordering-file=",
+     "--version-script=", "-T", "@"});
+constexpr auto linker_outputs =
+    std::to_array<std::string_view>({"--Map=", "--cref", "--out-implib=", "--trace", "-Map", "-Map="});
+
+const FlagKind* kind_of(std::string_view flag) {
+  const FlagKind* best = nullptr;
+  for (const FlagKind& kind : compiler_flags) {
+    // A short name such as -s, -w or -l is no prefix of an unknown long one.
+    const bool exact_only = kind.prefix == "-s" || kind.prefix == "-w" || kind.prefix == "-R" || kind.prefix == "-u";
+    const bool matches = exact_only ? flag == kind.prefix : flag.starts_with(kind.prefix);
+    if (matches && (best == nullptr || kind.prefix.size() > best->prefix.size())) {
+      best = &kind;
+    }
+  }
+  return best;
+}
+
+class Examiner {
+ public:
+  Examiner(const std::vector<std::string>& flags, const PathBase& base) : flags_(flags), base_(base) {}
+
+  FlagReport run() {
+    for (position_ = 0; position_ < flags_.size(); ++position_) {
+      examine(flags_[position_]);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  void examine(const std::string& flag) {
+    if (flag.starts_with('@')) {
+      report_.flags.push_back("@" + path_in_flag(flag.substr(1), true));
+      report_.uncacheable.push_back("response file " + flag + ": what it holds is not examined");
+      return;
+    }
+    const FlagKind* kind = kind_of(flag);
+    if (kind == nullptr) {
+      report_.flags.push_back(flag);
+      report_.uncacheable.push_back(flag.starts_with('-') ? "unknown flag " + flag
+                                                          : "argument " + flag + " is no flag");
+      return;
+    }
+    note_special(flag);
+    if (kind->meaning == Meaning::other_output) {
+      report_.uncacheable.push_back(flag + " writes or reads files that dcuop does not follow");
+    }
+    if (kind->separate && flag == kind->prefix && position_ + 1 < flags_.size()) {
+      report_.flags.push_back(flag);
+      report_.flags.push_back(value_of(*kind, flags_[++position_]));
+    } else {
+      report_.flags.push_back(std::string(kind->prefix) + value_of(*kind, flag.substr(kind->prefix.size())));
+    }
+  }
+
+  void note_special(const std::string& flag) {
+    report_.native |= flag == "-march=native" || flag == "-mcpu=native" || flag == "-mtune=native";
+    report_.silent |= flag == "-w";
+    if (flag == "-fgpu-rdc" || flag == "-fno-gpu-rdc") {
+      report_.rdc = flag == "-fgpu-rdc";
+    }
+  }
+
+  std::string value_of(const FlagKind& kind, const std::string& value) {
+    switch (kind.meaning) {
+    case Meaning::directory:
+      return path_in_flag(value, false);
+    case Meaning::file:
+      return path_in_flag(value, true);
+    case Meaning::linker:
+      examine_linker(value);
+      return value;
+    case Meaning::plain:
+    case Meaning::other_output:
+      return value;
+    }
+    return value;
+  }
+
+  /// The path as the command will have it; an absolute one below the workspace becomes relative.
+  std::string path_in_flag(const std::string& text, bool is_file) {
+    if (text.empty()) {
+      return text;
+    }
+    const fs::path absolute = absolute_from(text, base_.directory);
+    if (is_file) {
+      report_.files.push_back(absolute);
+    }
+    return fs::path(text).is_absolute() ? base_.portable(absolute) : text;
+  }
+
+  void examine_linker(const std::string& options) {
+    std::size_t start = 0;
+    std::string pending; // "-Wl,--version-script,x.map": the file is the next part
+    while (start <= options.size()) {
+      const std::size_t comma = std::min(options.find(',', start), options.size());
+      const std::string option = options.substr(start, comma - start);
+      start = comma + 1;
+      if (!pending.empty()) {
+        report_.files.push_back(absolute_from(option, base_.directory));
+        pending.clear();
+        continue;
+      }
+      for (const std::string_view prefix : linker_files) {
+        if (option.starts_with(prefix) && option.size() > prefix.size()) {
+          report_.files.push_back(absolute_from(option.substr(prefix.size()), base_.directory));
+        } else if (option == prefix || option + "=" == prefix) {
+          pending = option;
+        }
+      }
+      for (const std::string_view prefix : linker_outputs) {
+        if (option.starts_with(prefix)) {
+          report_.uncacheable.push_back("linker option " + option + " writes other files");
+          break;
+        }
+      }
+    }
+    if (!pending.empty()) { // -Xlinker --version-script -Xlinker x.map
+      report_.uncacheable.push_back("linker option " + pending + ": its file is not followed; write -Wl," + pending +
+                                    ",FILE");
+    }
+  }
+
+  const std::vector<std::string>& flags_;
+  const PathBase& base_;
+  std::size_t position_ = 0;
+  FlagReport report_;
+};
+
+} // namespace
+
+FlagReport examine_flags(const std::vector<std::string>& flags, const PathBase& base) {
+  return Examiner(flags, base).run();
+}
+
+} // namespace dcuop::key

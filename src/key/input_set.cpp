@@ -1,0 +1,269 @@
+#include "dcuop/key/input_set.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::key {
+
+namespace {
+
+constexpr std::size_t last_reader_bit = 63;
+
+/// The names that an include of this build could mean: the components of the inputs' paths and of what
+/// __has_include asks for. Editors' swap files and the like are not among them.
+class RelevantNames {
+ public:
+  explicit RelevantNames(const InputSet& set) {
+    for (const Input& input : set.inputs) {
+      add_components(input.path);
+    }
+    names_.insert(set.probed_names.begin(), set.probed_names.end());
+  }
+
+  [[nodiscard]] Digest digest_in(const fs::path& directory) const {
+    Hasher hasher;
+    for (const std::string& name : list_directory(directory)) {
+      if (names_.contains(name)) {
+        hasher.text("name", name);
+      }
+    }
+    return hasher.finish();
+  }
+
+ private:
+  void add_components(std::string_view path) {
+    for (std::string& part : split(path, '/')) {
+      names_.insert(std::move(part));
+    }
+  }
+  std::set<std::string> names_;
+};
+
+/// What the text of an input says beyond its includes.
+void scan_has_include(std::string_view text, std::set<std::string>& names) {
+  constexpr std::string_view marker = "__has_include";
+  for (std::size_t at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
+    const std::size_t open = text.find_first_of("<\"\n", at);
+    if (open == std::string_view::npos || text[open] == '\n') {
+      continue;
+    }
+    const std::size_t close = text.find_first_of(">\"\n", open + 1);
+    if (close == std::string_view::npos || text[close] == '\n') {
+      continue;
+    }
+    for (std::string& part : split(text.substr(open + 1, close - open - 1), '/')) {
+      names.insert(std::move(part));
+    }
+  }
+}
+
+/// The directories in which a file could appear that an include would find before, or instead of, the one it
+/// found: every search directory and every directory of an input (quoted includes look there), each joined with
+/// every directory part that an include can have had.
+std::set<fs::path> directories_to_watch(const std::set<fs::path>& files, const std::set<fs::path>& search) {
+  std::set<fs::path> starts = search;
+  std::set<fs::path> parts = {fs::path{}};
+  for (const fs::path& file : files) {
+    starts.insert(file.parent_path());
+    for (const fs::path& directory : search) {
+      if (lies_below(file, directory)) {
+        for (fs::path part = relative_below(file, directory).parent_path(); !part.empty();
+             part = part.parent_path()) {
+          parts.insert(part);
+        }
+      }
+    }
+  }
+  std::set<fs::path> watched;
+  for (const fs::path& start : starts) {
+    for (const fs::path& part : parts) {
+      const fs::path directory = part.empty() ? start : start / part;
+      const std::optional<FileIdentity> identity = identity_of(directory);
+      // Below an existing start, an absent subdirectory shows in its parent's names when it is made.
+      if ((identity && identity->is_directory()) || (!identity && part.empty())) {
+        watched.insert(directory);
+      }
+    }
+  }
+  return watched;
+}
+
+std::optional<Digest> names_digest(const fs::path& directory, DigestMemo& memo) {
+  const std::optional<FileIdentity> identity = identity_of(directory);
+  return identity && identity->is_directory() ? memo.digest(directory) : std::nullopt;
+}
+
+void merge_readers(std::vector<Input>& inputs) {
+  std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) { return a.path < b.path; });
+  std::vector<Input> unique;
+  for (Input& input : inputs) {
+    if (!unique.empty() && unique.back().path == input.path) {
+      unique.back().readers |= input.readers;
+    } else {
+      unique.push_back(std::move(input));
+    }
+  }
+  inputs = std::move(unique);
+}
+
+} // namespace
+
+std::string PathBase::portable(const fs::path& path) const {
+  const fs::path normal = path.lexically_normal();
+  return lies_below(normal, workspace) ? normal.lexically_relative(directory).string() : normal.string();
+}
+
+fs::path PathBase::absolute(const std::string& portable_path) const {
+  return absolute_from(portable_path, directory);
+}
+
+Digest InputSet::digest() const {
+  Hasher hasher;
+  for (const Input& input : inputs) {
+    hasher.text("path", input.path);
+    hasher.digest("content", input.content);
+  }
+  return hasher.finish();
+}
+
+Digest InputSet::record_digest() const {
+  Hasher hasher;
+  hasher.digest("inputs", digest());
+  for (const WatchedDirectory& directory : directories) {
+    hasher.text("directory", directory.path);
+    hasher.number("exists", directory.names ? 1 : 0);
+    hasher.digest("names", directory.names.value_or(Digest{}));
+    hasher.digest("relevant", directory.relevant);
+  }
+  return hasher.finish();
+}
+
+std::vector<std::string> InputSet::readers_of(const Input& input) const {
+  std::vector<std::string> readers;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if ((input.readers >> std::min(part, last_reader_bit)) & 1U) {
+      readers.push_back(parts[part]);
+    }
+  }
+  return readers;
+}
+
+Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, bool first_only) {
+  Comparison comparison;
+  for (const Input& input : set.inputs) {
+    const std::optional<Digest> content = memo.digest(base.absolute(input.path));
+    if (content != input.content) {
+      comparison.changed.push_back(input);
+      if (first_only) {
+        return comparison;
+      }
+    }
+  }
+  std::optional<RelevantNames> relevant;
+  for (const WatchedDirectory& directory : set.directories) {
+    const fs::path path = base.absolute(directory.path);
+    const std::optional<Digest> names = names_digest(path, memo);
+    if (names == directory.names) {
+      continue;
+    }
+    if (!relevant) {
+      relevant.emplace(set);
+    }
+    if (relevant->digest_in(path) != directory.relevant) {
+      comparison.shadowed.push_back(directory.path);
+    }
+  }
+  return comparison;
+}
+
+InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& passes, const PathBase& base,
+                        const fs::path& generated, std::vector<std::string>& unreadable) {
+  std::set<fs::path> files;
+  std::set<fs::path> search;
+  for (const PassReport& pass : passes) {
+    for (const fs::path& file : pass.files) {
+      if (!lies_below(file, generated)) {
+        files.insert(file.lexically_normal());
+      }
+    }
+    for (const fs::path& directory : pass.search_directories) {
+      search.insert(directory.lexically_normal());
+    }
+  }
+  InputSet set;
+  set.parts = {part};
+  std::set<std::string> probed;
+  for (const fs::path& file : files) {
+    const std::optional<std::string> content = read_file(file);
+    if (!content) {
+      unreadable.push_back(file.string());
+      continue;
+    }
+    set.inputs.push_back({base.portable(file), digest_of(*content), 1});
+    scan_has_include(*content, probed);
+  }
+  set.probed_names.assign(probed.begin(), probed.end());
+  merge_readers(set.inputs);
+  const RelevantNames relevant(set);
+  DigestMemo fresh{fs::path{}};
+  for (const fs::path& directory : directories_to_watch(files, search)) {
+    set.directories.push_back(
+        {base.portable(directory), names_digest(directory, fresh), relevant.digest_in(directory)});
+  }
+  std::sort(set.directories.begin(), set.directories.end(),
+            [](const WatchedDirectory& a, const WatchedDirectory& b) { return a.path < b.path; });
+  return set;
+}
+
+InputSet merge(const std::vector<InputSet>& sets, const PathBase& base) {
+  InputSet merged;
+  std::set<std::string> probed;
+  std::map<std::string, WatchedDirectory> directories;
+  for (const InputSet& set : sets) {
+    const std::size_t first_part = merged.parts.size();
+    merged.parts.insert(merged.parts.end(), set.parts.begin(), set.parts.end());
+    for (const Input& input : set.inputs) {
+      std::uint64_t readers = 0;
+      for (std::size_t part = 0; part < set.parts.size(); ++part) {
+        if ((input.readers >> std::min(part, last_reader_bit)) & 1U) {
+          readers |= std::uint64_t{1} << std::min(first_part + part, last_reader_bit);
+        }
+      }
+      merged.inputs.push_back({input.path, input.content, readers});
+    }
+    for (const WatchedDirectory& directory : set.directories) {
+      directories.emplace(directory.path, directory);
+    }
+    probed.insert(set.probed_names.begin(), set.probed_names.end());
+  }
+  merge_readers(merged.inputs);
+  merged.probed_names.assign(probed.begin(), probed.end());
+  // What is relevant in a directory depends on all parts now. A directory that changed since its part was
+  // compiled gets a digest that nothing has: the next look-up asks the compiler again.
+  const RelevantNames relevant(merged);
+  DigestMemo fresh{fs::path{}};
+  for (auto& [path, directory] : directories) {
+    const fs::path absolute = base.absolute(path);
+    const bool same = names_digest(absolute, fresh) == directory.names;
+    directory.relevant = same ? relevant.digest_in(absolute) : digest_of("changed while it was being built");
+    merged.directories.push_back(directory);
+  }
+  return merged;
+}
+
+std::string changed_since(const InputSet& set, const PathBase& base, std::int64_t since_ns) {
+  for (const Input& input : set.inputs) {
+    const std::optional<FileIdentity> identity = identity_of(base.absolute(input.path));
+    if (!identity || identity->ctime_ns >= since_ns) {
+      return input.path;
+    }
+  }
+  return {};
+}
+
+} // namespace dcuop::key

@@ -1,0 +1,393 @@
+#include "dcuop/key/request.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "dcuop/key/flags.hpp"
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::key {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+/// A toolchain is the same for all units that are compiled with the same flags.
+class RequestMaker {
+ public:
+  RequestMaker(const op::Op& op, const Facts& facts, const probe::Machine& machine)
+      : op_(op), facts_(facts), machine_(machine) {
+    request_.op = op;
+    request_.base = {op.directory, op.workspace_root};
+    request_.environment = probe::compile_environment(machine.environment, "/tmp");
+  }
+
+  Request make() {
+    select_archs();
+    name_artifact();
+    describe_op();
+    for (const op::Source& source : op_.sources) {
+      add_unit(source);
+    }
+    add_link();
+    add_environment();
+    request_.digest = request_.components.digest();
+    request_.facts_json = facts_json();
+    return std::move(request_);
+  }
+
+ private:
+  void select_archs() {
+    if (!op_.has_hip()) {
+      return;
+    }
+    for (const std::string& arch : facts_.archs.archs) {
+      const bool supported = std::any_of(op_.archs.begin(), op_.archs.end(), [&](const std::string& known) {
+        return known == arch || known == op::processor_of(arch);
+      });
+      if (!supported) {
+        throw Error(ExitCode::usage,
+                    op_.name + " does not support " + arch + " (" + facts_.archs.origin + "); it supports " +
+                        join(op_.archs, ", "),
+                    "add \"" + arch + "\" to archs in " + op_.manifest.string() + " if the op is written for it");
+      }
+      request_.archs.push_back(arch);
+    }
+    std::sort(request_.archs.begin(), request_.archs.end());
+  }
+
+  void name_artifact() {
+    request_.artifact =
+        op_.name + (op_.kind == op::Kind::pybind_module ? facts_.python->ext_suffix : std::string(".so"));
+  }
+
+  void describe_op() {
+    Components& components = request_.components;
+    components.add(Group::schema, "dcuop", std::to_string(schema_version));
+    components.add(Group::op, "name", op_.name);
+    components.add(Group::op, "kind", op::to_string(op_.kind));
+    components.add(Group::op, "abi", op::to_string(op_.abi));
+    components.add(Group::op, "artifact", request_.artifact);
+    if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
+      components.add(Group::python, "python", facts_.python->soabi);
+    }
+    if (op_.abi != op::Abi::none) {
+      components.add(Group::torch, "torch", facts_.torch->identity, facts_.torch->summary());
+    }
+  }
+
+  // Units ----------------------------------------------------------------------------------------------------
+
+  [[nodiscard]] const probe::Compiler& compiler_for(const op::Source& source) const {
+    if (source.language == op::Language::hip) {
+      return *facts_.hip_compiler;
+    }
+    if (op_.host_compiler == op::HostCompiler::toolchain) {
+      return *facts_.toolchain_cxx;
+    }
+    return source.language == op::Language::c ? *facts_.c_compiler : *facts_.cxx_compiler;
+  }
+
+  [[nodiscard]] Words binding_definitions() const {
+    Words words;
+    if (op_.kind == op::Kind::pybind_module || op_.abi != op::Abi::none) {
+      words.push_back("-DTORCH_EXTENSION_NAME=" + op_.name);
+      words.emplace_back("-DTORCH_API_INCLUDE_EXTENSION_H");
+    }
+    if (op_.abi == op::Abi::none) {
+      return words;
+    }
+    const probe::Torch& torch = *facts_.torch;
+    if (torch.cxx11_abi) {
+      words.push_back(std::string("-D_GLIBCXX_USE_CXX11_ABI=") + (*torch.cxx11_abi ? "1" : "0"));
+    }
+    // pybind11 modules share types with torch only when their internals carry the same three words.
+    const auto define = [&](const char* name, const std::string& value) {
+      if (!value.empty()) {
+        words.push_back(std::string("-DPYBIND11_") + name + "=\"" + value + "\"");
+      }
+    };
+    define("COMPILER_TYPE", torch.pybind11_compiler);
+    define("STDLIB", torch.pybind11_stdlib);
+    define("BUILD_ABI", torch.pybind11_build_abi);
+    if (torch.is_hip()) {
+      append(words, {"-DUSE_ROCM=1"});
+    }
+    return words;
+  }
+
+  [[nodiscard]] Words include_flags() const {
+    Words words;
+    const auto system = [&](const std::filesystem::path& directory) {
+      // -isystem /usr/include breaks #include_next <stdlib.h> of libstdc++.
+      if (directory != "/usr/include") {
+        append(words, {"-isystem", directory.string()});
+      }
+    };
+    for (const std::filesystem::path& directory : op_.include_dirs) {
+      words.push_back("-I" + request_.base.portable(directory));
+    }
+    if (op_.abi != op::Abi::none) {
+      std::for_each(facts_.torch->include_dirs.begin(), facts_.torch->include_dirs.end(), system);
+      std::for_each(facts_.torch->pybind11_include_dirs.begin(), facts_.torch->pybind11_include_dirs.end(), system);
+    }
+    if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
+      system(facts_.python->include_dir);
+    }
+    if (op_.has_hip() && facts_.rocm) {
+      system(facts_.rocm->root / "include");
+    }
+    return words;
+  }
+
+  [[nodiscard]] Words own_flags(const op::Source& source) const {
+    const bool is_c = source.language == op::Language::c;
+    Words words = {"-fPIC", "-O3"};
+    if (!is_c) {
+      words.push_back("-std=c++" + std::to_string(op_.cxx_standard));
+    }
+    if (op_.has_hip()) {
+      words.emplace_back("-D__HIP_PLATFORM_AMD__=1");
+    }
+    append(words, binding_definitions());
+    append(words, include_flags());
+    return words;
+  }
+
+  void add_unit(const op::Source& source) {
+    const bool is_hip = source.language == op::Language::hip;
+    UnitRequest unit;
+    unit.source = source;
+    unit.compiler = compiler_for(source);
+    const FlagReport user = examine_flags(is_hip ? op_.hip_flags : op_.cxx_flags, request_.base);
+    unit.flags = own_flags(source);
+    append(unit.flags, user.flags);
+    unit.uncacheable = user.uncacheable;
+    unit.silent = user.silent;
+    std::vector<fs::path> named_files = user.files;
+    if (is_hip) {
+      add_arch_flags(unit, named_files);
+    }
+    unit.flags_without_archs = unit.flags;
+    if (is_hip) {
+      unit.archs = request_.archs;
+      append(unit.flags, arch_options());
+    }
+    describe_unit(unit, named_files, user.native);
+    if (is_hip && unit.compiler.family == probe::Family::clang) {
+      // clang hashes the output path into the CUID otherwise; two units with one CUID collide at an RDC link.
+      unit.flags.push_back("-cuid=" + unit.request.hex().substr(0, 16));
+    }
+    request_.units.push_back(std::move(unit));
+  }
+
+  [[nodiscard]] Words arch_options() const {
+    Words words;
+    for (const std::string& arch : request_.archs) {
+      words.push_back("--offload-arch=" + arch);
+    }
+    return words;
+  }
+
+  void add_arch_flags(UnitRequest& unit, std::vector<fs::path>& named_files) const {
+    for (const std::string& arch : request_.archs) {
+      const auto found = op_.arch_flags.find(arch);
+      if (found == op_.arch_flags.end()) {
+        continue;
+      }
+      const FlagReport report = examine_flags(found->second, request_.base);
+      append(unit.uncacheable, report.uncacheable);
+      named_files.insert(named_files.end(), report.files.begin(), report.files.end());
+      for (const std::string& flag : report.flags) {
+        append(unit.flags, {"-Xarch_" + arch, flag});
+      }
+    }
+  }
+
+  void describe_unit(UnitRequest& unit, const std::vector<fs::path>& named_files, bool native) {
+    const std::string name = unit.name();
+    const std::optional<Digest> content = digest_of_file(op_.directory / unit.source.path);
+    if (!content) {
+      throw Error(ExitCode::usage, "cannot read " + (op_.directory / unit.source.path).string());
+    }
+    Words arguments = unit.flags;
+    append(arguments, {"-x", unit.source.language == op::Language::hip ? "hip"
+                             : unit.source.language == op::Language::c ? "c"
+                                                                       : "c++",
+                       "-c"});
+    const probe::Toolchain toolchain =
+        probe::resolve_toolchain(machine_, unit.compiler, arguments, request_.environment);
+    if (!toolchain.problem.empty()) {
+      unit.uncacheable.push_back(toolchain.problem);
+    }
+    Components& components = unit.components;
+    components.add(Group::schema, "dcuop", std::to_string(schema_version));
+    components.add(Group::source, name, *content, op::to_string(unit.source.language));
+    components.add(Group::flag, name + " flags", framed(unit.flags_without_archs), join(unit.flags_without_archs, " "));
+    if (!unit.archs.empty()) {
+      components.add(Group::arch, "offload arch", join(unit.archs, " "));
+    }
+    describe_files(components, named_files);
+    describe_toolchain(components, toolchain, native ? name : std::string{});
+    for (const Component& variable : environment_components().all()) {
+      components.add(variable.group, variable.name, variable.digest, variable.value);
+    }
+    unit.request = components.digest();
+    for (const Component& component : components.all()) {
+      request_.components.add(component.group, component.name, component.digest, component.value);
+    }
+    for (const std::string& reason : unit.uncacheable) {
+      request_.uncacheable.push_back(name + ": " + reason);
+    }
+  }
+
+  static Digest framed(const Words& words) {
+    Hasher hasher;
+    for (const std::string& word : words) {
+      hasher.text("word", word);
+    }
+    return hasher.finish();
+  }
+
+  void describe_files(Components& components, const std::vector<fs::path>& files) const {
+    for (const fs::path& file : files) {
+      const std::optional<Digest> content = digest_of_file(file);
+      if (!content) {
+        throw Error(ExitCode::usage, op_.name + ": a flag names " + file.string() + ", which cannot be read",
+                    "look at the flags in " + op_.manifest.string());
+      }
+      components.add(Group::flag, request_.base.portable(file), *content, "named by a flag");
+    }
+  }
+
+  static void describe_toolchain(Components& components, const probe::Toolchain& toolchain,
+                                 const std::string& native_unit) {
+    components.add(Group::toolchain, "compiler called", toolchain.compiler.program.filename().string());
+    for (const probe::ToolFile& file : toolchain.files) {
+      const bool is_bitcode = file.role == "bitcode";
+      components.add(is_bitcode ? Group::bitcode : Group::toolchain, file.role + " " + file.path.filename().string(),
+                     file.content, file.role == "compiler" ? toolchain.compiler.version : file.path.string());
+    }
+    if (!native_unit.empty()) {
+      components.add(Group::flag, native_unit + " native", join(toolchain.resolved_cpu, " "));
+    }
+  }
+
+  // Link -----------------------------------------------------------------------------------------------------
+
+  void add_link() {
+    LinkRequest& link = request_.link;
+    link.compiler = op_.has_hip() ? *facts_.hip_compiler
+                    : op_.host_compiler == op::HostCompiler::toolchain ? *facts_.toolchain_cxx
+                                                                       : *facts_.cxx_compiler;
+    const FlagReport user = examine_flags(op_.link_flags, request_.base);
+    const bool rdc = examine_flags(op_.hip_flags, request_.base).rdc;
+    link.flags = {"-shared", "-fPIC"};
+    if (op_.has_hip()) {
+      append(link.flags, arch_options());
+      append(link.flags, rdc ? rdc_options() : Words{});
+    }
+    append(link.flags, user.flags);
+    if (op_.abi != op::Abi::none) {
+      add_torch_libraries();
+    }
+    for (const std::string& library : op_.libraries) {
+      link.libraries.push_back("-l" + library);
+    }
+    describe_link(user);
+  }
+
+  /// hipcc finds an lld on PATH that can be older than its clang; the one beside the clang reads its bitcode.
+  [[nodiscard]] Words rdc_options() const {
+    Words words = {"-fgpu-rdc", "--hip-link"};
+    const probe::Compiler clang = probe::host_compiler_of(machine_, *facts_.hip_compiler);
+    const fs::path real = fs::weakly_canonical(clang.program).parent_path();
+    if (fs::exists(real / "lld")) {
+      words.push_back("-B" + real.string());
+    }
+    return words;
+  }
+
+  void add_torch_libraries() {
+    const probe::Torch& torch = *facts_.torch;
+    Words& words = request_.link.libraries;
+    words.push_back("-L" + torch.library_dir.string());
+    append(words, {"-lc10", "-ltorch_cpu", "-ltorch"});
+    if (torch.is_hip()) {
+      append(words, {"-lc10_hip", "-ltorch_hip"});
+    }
+    if (op_.abi == op::Abi::torch_python) {
+      words.emplace_back("-ltorch_python");
+    }
+  }
+
+  void describe_link(const FlagReport& user) {
+    const LinkRequest& link = request_.link;
+    const probe::Toolchain toolchain =
+        probe::resolve_toolchain(machine_, link.compiler, link.flags, request_.environment);
+    Words words = link.flags;
+    append(words, link.libraries);
+    // Archs are a component of their own, and -B/-L of the toolchain and torch are judged by content.
+    request_.components.add(Group::flag, "link flags", framed(words), join(words, " "));
+    describe_files(request_.components, user.files);
+    describe_toolchain(request_.components, toolchain, {});
+    for (const std::string& reason : user.uncacheable) {
+      request_.uncacheable.push_back("link: " + reason);
+    }
+    if (!toolchain.problem.empty()) {
+      request_.uncacheable.push_back("link: " + toolchain.problem);
+    }
+  }
+
+  // Environment and facts ------------------------------------------------------------------------------------
+
+  [[nodiscard]] Components environment_components() const {
+    Components components;
+    for (const std::string& name : probe::compile_variables()) {
+      if (const std::optional<std::string> value = request_.environment.get(name)) {
+        components.add(Group::environment, name, *value);
+      }
+    }
+    return components;
+  }
+
+  void add_environment() {
+    for (const Component& variable : environment_components().all()) {
+      request_.components.add(variable.group, variable.name, variable.digest, variable.value);
+    }
+  }
+
+  [[nodiscard]] std::string facts_json() const {
+    nlohmann::json facts = {{"arch", request_.archs},
+                            {"kind", op::to_string(op_.kind)},
+                            {"origin", op_.directory.string()},
+                            {"request", request_.digest.hex()}};
+    if (op_.abi != op::Abi::none) {
+      facts["torch"] = facts_.torch->summary();
+    }
+    if (facts_.python) {
+      facts["python"] = facts_.python->version;
+    }
+    if (op_.has_hip()) {
+      facts["hip"] = facts_.hip_compiler->hip_version;
+    }
+    return facts.dump();
+  }
+
+  const op::Op& op_;
+  const Facts& facts_;
+  const probe::Machine& machine_;
+  Request request_;
+};
+
+} // namespace
+
+Request make_request(const op::Op& op, const Facts& facts, const probe::Machine& machine) {
+  return RequestMaker(op, facts, machine).make();
+}
+
+} // namespace dcuop::key
