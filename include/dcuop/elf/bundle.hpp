@@ -34,24 +34,24 @@ struct KernelInfo {
   std::string name;
   std::uint32_t vgprs = 0, sgprs = 0, agprs = 0;
   std::uint32_t vgpr_spills = 0, sgpr_spills = 0;
-  std::uint64_t lds_bytes = 0;      ///< static, per workgroup
-  std::uint64_t scratch_bytes = 0;  ///< per lane
+  std::uint64_t lds_bytes = 0;     ///< static, per workgroup
+  std::uint64_t scratch_bytes = 0; ///< per lane
   std::uint64_t kernarg_bytes = 0;
   std::uint32_t wavefront = 0;
-  std::uint32_t max_workgroup = 0;  ///< .max_flat_workgroup_size
+  std::uint32_t max_workgroup = 0; ///< .max_flat_workgroup_size
 };
 
 /// One code object of a bundle.
 struct CodeObject {
-  std::string entry_id;           ///< "hipv4-amdgcn-amd-amdhsa--gfx906"
-  std::string target;             ///< the target id of the entry id, "amdgcnspirv" for SPIR-V; "" for the host
-  std::uint64_t offset = 0;       ///< in the unpacked bundle
+  std::string entry_id;     ///< "hipv4-amdgcn-amd-amdhsa--gfx906"
+  std::string target;       ///< the target id of the entry id, "amdgcnspirv" for SPIR-V; "" for the host
+  std::uint64_t offset = 0; ///< in the unpacked bundle
   std::uint64_t size = 0;
-  int code_object_version = 0;    ///< 2 to 6, 0 when it is no AMDGPU ELF
-  std::uint32_t elf_flags = 0;    ///< e_flags; the mach byte of DCU processors is not public: never decoded here
-  std::string metadata_target;    ///< amdhsa.target, "" when absent
+  int code_object_version = 0; ///< 2 to 6, 0 when it is no AMDGPU ELF
+  std::uint32_t elf_flags = 0; ///< e_flags; the mach byte of DCU processors is not public: never decoded here
+  std::string metadata_target; ///< amdhsa.target, "" when absent
   std::vector<KernelInfo> kernels;
-  std::string problem;            ///< why it could not be read; empty when it was
+  std::string problem; ///< why it could not be read; empty when it was
   [[nodiscard]] bool is_host() const { return entry_id.starts_with("host-"); }
 };
 
@@ -59,21 +59,22 @@ enum class Packing { plain, ccob_zlib, ccob_zstd, unknown };
 
 /// One translation unit's device code.
 struct Bundle {
-  std::uint64_t offset = 0;       ///< in the file
-  std::uint64_t size = 0;         ///< as stored
+  std::uint64_t offset = 0; ///< in the file
+  std::uint64_t size = 0;   ///< as stored
   Packing packing = Packing::plain;
-  int ccob_version = 0;           ///< 1, 2, 3; 0 for plain
+  int ccob_version = 0; ///< 1, 2, 3; 0 for plain
   std::vector<CodeObject> code_objects;
-  std::string problem;            ///< damaged or of an unknown version: what is wrong; empty when readable
+  std::string problem; ///< damaged or of an unknown version: what is wrong; empty when readable
 };
 
 struct DeviceCode {
   bool has_fatbin_section = false;
-  bool found_by_scan = false;     ///< no section headers: found by magic at page-aligned offsets
+  bool found_by_scan = false; ///< no section headers: found by magic at page-aligned offsets
   std::vector<Bundle> bundles;
-  std::uint64_t registered = 0;   ///< records in .hipFatBinSegment: one a translation unit
-  bool has_cuda_fatbin = false;   ///< .nv_fatbin: a CUDA build
-  bool has_rdc_leftover = false;  ///< __hip_fatbin* or __hip_gpubin_handle* undefined: linked without --hip-link
+  std::uint64_t registered = 0; ///< records in .hipFatBinSegment: one a translation unit
+  bool has_cuda_fatbin = false; ///< .nv_fatbin: a CUDA build
+  bool has_rdc_leftover =
+      false; ///< __hip_fatbin* or __hip_gpubin_handle* undefined: linked without --hip-link
   [[nodiscard]] std::vector<std::string> targets() const; ///< of all bundles, sorted, unique
 };
 

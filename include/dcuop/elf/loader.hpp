@@ -13,23 +13,32 @@ namespace dcuop::elf {
 
 /// What is known before the file is opened.
 struct LoaderContext {
-  std::vector<std::filesystem::path> preload;       ///< LD_PRELOAD
-  std::vector<std::filesystem::path> library_path;  ///< LD_LIBRARY_PATH
-  /// Files that the process has loaded already, in order (the interpreter and its closure, torch's libraries):
-  /// they satisfy a DT_NEEDED by SONAME before any search.
+  std::vector<std::filesystem::path> preload;      ///< LD_PRELOAD
+  std::vector<std::filesystem::path> library_path; ///< LD_LIBRARY_PATH
+  /// Files that the process has loaded already, in order (the interpreter and its closure, torch's
+  /// libraries): they satisfy a DT_NEEDED by SONAME before any search.
   std::vector<std::filesystem::path> already_loaded;
-  std::filesystem::path root = "/";                 ///< another tree for /etc/ld.so.cache and the default directories
+  std::filesystem::path root = "/"; ///< another tree for /etc/ld.so.cache and the default directories
 };
 
 /// How a name was found.
-enum class FoundBy { already_loaded, rpath, library_path, runpath, cache, default_directory, path, not_found };
+enum class FoundBy {
+  already_loaded,
+  rpath,
+  library_path,
+  runpath,
+  cache,
+  default_directory,
+  path,
+  not_found
+};
 [[nodiscard]] std::string to_string(FoundBy found_by);
 
 struct Library {
-  std::string name;                 ///< as DT_NEEDED says
-  std::filesystem::path path;       ///< empty when not found
+  std::string name;           ///< as DT_NEEDED says
+  std::filesystem::path path; ///< empty when not found
   FoundBy found_by = FoundBy::not_found;
-  std::filesystem::path wanted_by;  ///< the first file that needs it
+  std::filesystem::path wanted_by;   ///< the first file that needs it
   std::vector<std::string> rejected; ///< candidates that were passed over: "path: wrong ELF class"
 };
 
@@ -40,13 +49,15 @@ struct Closure {
 };
 [[nodiscard]] Closure resolve_closure(const Image& image, const LoaderContext& context);
 
-/// An undefined symbol of `image` that nothing in scope defines (weak ones excepted), or whose version node is
-/// missing from the library that must have it.
+/// An undefined symbol of `image` that nothing in scope defines (weak ones excepted), or whose version node
+/// is missing from the library that must have it.
 struct Unbound {
   Symbol symbol;
-  std::filesystem::path wrong_version_in; ///< a library that defines the name with another version; else empty
+  std::filesystem::path
+      wrong_version_in; ///< a library that defines the name with another version; else empty
 };
 /// `scope`: the images in lookup order (already loaded, then the closure). Binds as RTLD_NOW does.
-[[nodiscard]] std::vector<Unbound> unbound_symbols(const Image& image, const std::vector<const Image*>& scope);
+[[nodiscard]] std::vector<Unbound> unbound_symbols(const Image& image,
+                                                   const std::vector<const Image*>& scope);
 
 } // namespace dcuop::elf
