@@ -1,0 +1,34 @@
+"""dcuop from Python: build an operator when that is needed, and import it.
+
+    import dcuop
+    affine = dcuop.load_op("ops/affine")
+
+Everything is decided by the dcuop program; this package runs it, takes the lock that keeps the result in the
+cache, imports the file, and turns a failure into an exception that says why.
+"""
+
+from ._errors import (
+    BuildError,
+    BuildForbiddenError,
+    DcuopError,
+    EnvironmentProblem,
+    Finding,
+    LockTimeoutError,
+    OpLoadError,
+    ProgramNotFoundError,
+    UsageProblem,
+)
+from ._load import load_op
+
+__all__ = [
+    "BuildError",
+    "BuildForbiddenError",
+    "DcuopError",
+    "EnvironmentProblem",
+    "Finding",
+    "LockTimeoutError",
+    "OpLoadError",
+    "ProgramNotFoundError",
+    "UsageProblem",
+    "load_op",
+]
