@@ -17,7 +17,7 @@ namespace dcuop {
 struct Digest {
   std::array<std::uint8_t, 16> bytes{};
 
-  [[nodiscard]] std::string hex() const;          ///< 32 lower-case hex digits
+  [[nodiscard]] std::string hex() const; ///< 32 lower-case hex digits
   [[nodiscard]] static std::optional<Digest> from_hex(std::string_view text);
   auto operator<=>(const Digest&) const = default;
 };

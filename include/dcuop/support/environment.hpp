@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace dcuop {
@@ -25,7 +26,8 @@ class Environment {
   [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
   /// "NAME=value" lines, as execve(2) takes them.
   [[nodiscard]] std::vector<std::string> as_lines() const;
-  /// The first executable regular file `name` on this PATH; `name` itself when it holds a slash and is one.
+  /// The first executable regular file `name` on this PATH (absolute entries alone: the directory one stands
+  /// in chooses no program); `name` itself when it holds a slash and is one.
   [[nodiscard]] std::optional<std::string> find_program(std::string_view name) const;
 
  private:

@@ -31,6 +31,7 @@ struct FileIdentity {
 /// Follows symbolic links; nullopt when there is nothing there (or no permission to know).
 [[nodiscard]] std::optional<FileIdentity> identity_of(const fs::path& path);
 
+/// The content of a regular file (of /proc and /sys too); nullopt when it is none or cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const fs::path& path);
 /// The first `limit` bytes at most.
 [[nodiscard]] std::optional<std::string> read_file_prefix(const fs::path& path, std::size_t limit);
@@ -39,7 +40,8 @@ struct FileIdentity {
 /// failure. Throws Error(environment). `durable` also fsyncs the file and its directory.
 void write_file_atomic(const fs::path& path, std::string_view content, bool durable = false);
 
-/// As write_file_atomic, but false instead of an exception: for memos and statistics, which never fail a build.
+/// As write_file_atomic, but false instead of an exception: for memos and statistics, which never fail a
+/// build.
 [[nodiscard]] bool try_write_file_atomic(const fs::path& path, std::string_view content) noexcept;
 
 /// fsync of a file or directory; throws Error(environment).
@@ -58,8 +60,10 @@ std::vector<fs::path> remove_tree(const fs::path& path) noexcept;
 /// Lexically absolute and normal, without resolving symbolic links; relative ones are taken from `base`.
 [[nodiscard]] fs::path absolute_from(const fs::path& path, const fs::path& base);
 
-/// `path` relative to `base` when it lies below it, else unchanged.
+/// `path` relative to `base` ("." for `base` itself) when it lies below it, else unchanged. Lexically, as
+/// below.
 [[nodiscard]] fs::path relative_below(const fs::path& path, const fs::path& base);
+/// True for `base` itself too.
 [[nodiscard]] bool lies_below(const fs::path& path, const fs::path& base);
 
 } // namespace dcuop

@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "dcuop/support/digest.hpp"
@@ -19,6 +20,8 @@ struct Witness {
   std::filesystem::path path;
   std::optional<FileIdentity> identity; ///< nullopt: the path must not exist
   std::optional<Digest> content;        ///< of a regular file; a directory's is that of its sorted names
+  bool settled =
+      false; ///< an equal identity means equal content: it did not change just now, nor in the future
 };
 
 /// What is there now. Content is read for regular files and directories.
@@ -49,7 +52,8 @@ class MemoStore {
 };
 
 /// Content digests of files, remembered by (device, inode, size, mtime, ctime).
-/// One file on disk; loaded lazily, saved by save() when anything was learnt. Not thread-safe.
+/// One file on disk; loaded lazily, saved by save() when anything was learnt. A damaged file is none. A file
+/// that changed less than two seconds ago is read anew each time. Not thread-safe.
 class DigestMemo {
  public:
   explicit DigestMemo(std::filesystem::path file);
@@ -60,15 +64,18 @@ class DigestMemo {
   bool save();
 
  private:
-  void load();
   struct Record {
     FileIdentity identity;
     Digest content;
+    bool used = false; ///< asked for in this process
   };
+  using Records = std::unordered_map<std::string, Record>;
+
+  [[nodiscard]] static Records read(const std::filesystem::path& file);
   std::filesystem::path file_;
   bool loaded_ = false;
   bool changed_ = false;
-  std::vector<std::pair<std::string, Record>> records_; ///< sorted by path
+  Records records_;
 };
 
 } // namespace dcuop

@@ -2,10 +2,10 @@
 // Child processes by argv (never through a shell). A child's whole process tree ends with dcuop, however
 // dcuop ends: see Supervision in process.cpp.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,17 +15,18 @@
 namespace dcuop {
 
 struct Command {
-  std::vector<std::string> argv; ///< argv[0] is looked up on the PATH of `environment` unless it has a slash
-  std::filesystem::path working_directory;
+  std::vector<std::string> argv; ///< argv[0]: looked up on the PATH of `environment` unless it has a slash
+  std::filesystem::path working_directory;        ///< empty: dcuop's own
   Environment environment;                        ///< the whole of it; nothing is inherited
   std::optional<std::chrono::milliseconds> limit; ///< wall time after which the tree is killed
-  std::filesystem::path output_file;              ///< when set, stdout and stderr go there, interleaved
+  std::filesystem::path
+      output_file; ///< when set, stdout and stderr go there (it is emptied first), interleaved
 };
 
 struct ProcessResult {
   int exit_code = -1;      ///< 128 + signal when killed by one; 127 when the program could not be started
   int signal = 0;          ///< 0 when it exited by itself
-  bool timed_out = false;
+  bool timed_out = false;  ///< `limit` passed and the child was killed for it
   std::string output;      ///< stdout
   std::string diagnostics; ///< stderr, or why the program could not be started
   std::chrono::milliseconds wall{0};
@@ -38,7 +39,8 @@ struct ProcessResult {
 class ProcessRunner {
  public:
   virtual ~ProcessRunner() = default;
-  /// Runs to the end. Thread-safe. Never throws for what the child does.
+  /// Runs to the end, and ends what the child left running behind it. stdin is /dev/null. Thread-safe. Never
+  /// throws for what the child does.
   [[nodiscard]] virtual ProcessResult run(const Command& command) = 0;
 };
 
@@ -46,7 +48,10 @@ class ProcessRunner {
 class SystemProcessRunner : public ProcessRunner {
  public:
   [[nodiscard]] ProcessResult run(const Command& command) override;
-  [[nodiscard]] std::uint64_t started() const;
+  [[nodiscard]] std::uint64_t started() const { return started_; }
+
+ private:
+  std::atomic<std::uint64_t> started_{0};
 };
 
 /// Ends every child tree of this process that is still running (SIGTERM handlers and Ctrl-C use it).

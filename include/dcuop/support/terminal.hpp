@@ -1,8 +1,7 @@
 #pragma once
 // What people see while dcuop works: stdout carries the answer, stderr progress and remarks.
 
-#include <chrono>
-#include <functional>
+#include <cstddef>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -13,8 +12,9 @@ namespace dcuop {
 
 enum class Style { plain, bold, dim, red, green, yellow, cyan };
 
-/// Where text goes and what it may look like. Colour and the live line only on a terminal; NO_COLOR, TERM=dumb,
-/// --quiet and --json switch them off. All output of the program goes through one of these. Thread-safe.
+/// Where text goes and what it may look like. Colour and the live line only on a terminal; TERM=dumb and
+/// --json switch both off, NO_COLOR the colour, --quiet the live line. All output of the program goes through
+/// one of these. Thread-safe.
 class Terminal {
  public:
   struct Options {
@@ -28,7 +28,8 @@ class Terminal {
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  void answer(std::string_view line); ///< stdout, with a newline
+  void answer(
+      std::string_view line); ///< stdout, with a newline; throws Error(environment) when it cannot be written
   void remark(std::string_view line); ///< stderr, with a newline; not when quiet
   void detail(std::string_view line); ///< stderr, only when verbose
   void error(std::string_view line);  ///< stderr, always
@@ -37,16 +38,19 @@ class Terminal {
   void live(std::string_view line);
   [[nodiscard]] bool has_live_line() const { return live_enabled_; }
 
-  [[nodiscard]] std::string styled(std::string_view text, Style style) const; ///< for stdout
+  [[nodiscard]] std::string styled(std::string_view text, Style style) const;       ///< for stdout
   [[nodiscard]] std::string styled_error(std::string_view text, Style style) const; ///< for stderr
   [[nodiscard]] const Options& options() const { return options_; }
 
  private:
+  void write_error_line(std::string_view line);
+  void draw_live_locked(const std::string& text);
   void erase_live_locked();
   Options options_;
   bool colour_stdout_ = false;
   bool colour_stderr_ = false;
   bool live_enabled_ = false;
+  std::size_t columns_variable_ = 0; ///< COLUMNS, for terminals that do not know their width
   std::string live_text_;
   std::mutex mutex_;
 };
