@@ -1,0 +1,90 @@
+# make demo and make test do all of their set-up themselves; both may be run again at any time.
+# Every path is relative and quoted, so that a checkout may lie in a directory with a space.
+
+PYTHON       ?= /usr/bin/python3
+CLANG_FORMAT ?= clang-format-15
+CLANG_TIDY   ?= clang-tidy-15
+JOBS         ?= $(shell nproc)
+
+cxx_files  = git ls-files -z -- 'include/*.hpp' 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
+                                'ops/*.cpp' 'ops/*.h' 'ops/*.hip'
+# Only what the development build compiles: its compile_commands.json is what clang-tidy reads.
+tidy_files = git ls-files -z -- 'src/*.cpp'
+say        = @printf '\n== %s\n'
+
+export DCUOP_TEST_PYTHON = $(PYTHON)
+# Of make's own variables, MAKEFLAGS would make a nested make in a test part of this one.
+unexport MAKEFLAGS
+
+.DELETE_ON_ERROR:
+.PHONY: help build demo test full bench unit asan suites lint lint-format lint-tidy format clean
+
+help:
+	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
+	@echo 'make demo     set-up, build, and a real operator from source to its error message'
+	@echo 'make test     set-up and all tests: unit, sanitizers, suites, format, tidy'
+	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
+	@echo 'make bench    how long a hit takes'
+	@echo 'make format   clang-format, in place;   make lint   format and tidy, as make test checks them'
+	@echo 'make clean    removes build/'
+
+build:
+	@cmake --preset release --log-level=WARNING || { echo 'What is missing is installed by: script/setup build' >&2; exit 1; }
+	@cmake --build build/release --parallel '$(JOBS)'
+
+demo:
+	$(say) 'set-up'
+	@script/setup build run
+	$(say) 'build/release/dcuop'
+	@$(MAKE) --no-print-directory build
+	@PYTHON='$(PYTHON)' script/demo
+
+test:
+	$(say) 'set-up'
+	@script/setup build run test
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory asan
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory suites
+	$(say) 'all tests passed'
+
+unit:
+	$(say) 'unit tests (build/dev)'
+	@cmake --preset dev --log-level=WARNING
+	@cmake --build build/dev --parallel '$(JOBS)'
+	@ctest --test-dir build/dev --parallel '$(JOBS)' --output-on-failure --progress
+
+asan:
+	$(say) 'unit tests under AddressSanitizer and UBSan (build/asan)'
+	@cmake --preset asan --log-level=WARNING
+	@cmake --build build/asan --parallel '$(JOBS)'
+	@ctest --test-dir build/asan --parallel '$(JOBS)' --output-on-failure --progress
+
+suites: build
+	$(say) 'suites: build/release/dcuop with real compilers'
+	@'$(PYTHON)' -m pytest -q -n '$(JOBS)' tests/suites
+
+lint: lint-format lint-tidy
+
+lint-format:
+	$(say) 'format'
+	@$(cxx_files) | xargs -0 '$(CLANG_FORMAT)' --dry-run -Werror
+
+lint-tidy:
+	$(say) 'tidy'
+	@cmake --preset dev --log-level=WARNING
+	@$(tidy_files) | xargs -0 script/tidy '$(CLANG_TIDY)' build/dev '$(JOBS)'
+
+format:
+	@$(cxx_files) | xargs -0 '$(CLANG_FORMAT)' -i
+
+bench: build
+	@'$(PYTHON)' bench/warm_build.py
+
+full:
+	$(say) 'set-up'
+	@script/setup build run test
+	@PYTHON='$(PYTHON)' JOBS='$(JOBS)' script/full
+
+clean:
+	rm -rf build
