@@ -13,10 +13,10 @@ namespace dcuop::elf {
 
 /// What is known before the file is opened.
 struct LoaderContext {
-  std::vector<std::filesystem::path> preload;      ///< LD_PRELOAD
+  std::vector<std::filesystem::path> preload;      ///< LD_PRELOAD: loaded already, as are its dependencies
   std::vector<std::filesystem::path> library_path; ///< LD_LIBRARY_PATH
-  /// Files that the process has loaded already, in order (the interpreter and its closure, torch's
-  /// libraries): they satisfy a DT_NEEDED by SONAME before any search.
+  /// Files that the process has loaded already, in order (the interpreter first, torch's libraries): they and
+  /// their dependencies satisfy a DT_NEEDED by SONAME before any search.
   std::vector<std::filesystem::path> already_loaded;
   std::filesystem::path root = "/"; ///< another tree for /etc/ld.so.cache and the default directories
 };
@@ -40,12 +40,13 @@ struct Library {
   FoundBy found_by = FoundBy::not_found;
   std::filesystem::path wanted_by;   ///< the first file that needs it
   std::vector<std::string> rejected; ///< candidates that were passed over: "path: wrong ELF class"
+  std::string problem; ///< what loading it would die of ("invalid ELF header"); empty when nothing is seen
 };
 
 /// The closure in load order (breadth first, as ld.so builds its scope), the file itself not included.
 struct Closure {
   std::vector<Library> libraries;
-  [[nodiscard]] bool complete() const;
+  [[nodiscard]] bool complete() const; ///< everything found, and without a problem
 };
 [[nodiscard]] Closure resolve_closure(const Image& image, const LoaderContext& context);
 
@@ -53,10 +54,12 @@ struct Closure {
 /// is missing from the library that must have it.
 struct Unbound {
   Symbol symbol;
-  std::filesystem::path
-      wrong_version_in; ///< a library that defines the name with another version; else empty
+  /// A library that defines the name with another version, or with none at all though the reference names
+  /// that very library (ld.so then dies of an assertion in check_match); else empty.
+  std::filesystem::path wrong_version_in;
 };
-/// `scope`: the images in lookup order (already loaded, then the closure). Binds as RTLD_NOW does.
+/// `scope`: the images in lookup order (already loaded, then the closure), `image` itself not needed. Binds
+/// as RTLD_NOW does.
 [[nodiscard]] std::vector<Unbound> unbound_symbols(const Image& image,
                                                    const std::vector<const Image*>& scope);
 
