@@ -13,7 +13,8 @@
 
 namespace dcuop::elf {
 
-/// <processor>(:<feature>(+|-))*. Features: sramecc, xnack; absent means any.
+/// <processor>(:<feature>(+|-))*. Processors: gfx906, gfx9-4-generic, amdgcnspirv. Features: sramecc,
+/// xnack; absent means any.
 struct TargetId {
   std::string processor;
   std::optional<bool> sramecc, xnack;
@@ -78,7 +79,8 @@ struct DeviceCode {
   [[nodiscard]] std::vector<std::string> targets() const; ///< of all bundles, sorted, unique
 };
 
-/// Never throws for what the file holds: problems are said per bundle and code object. Unpacks at most 1 GiB.
+/// Never throws for what the file holds: problems are said per bundle and code object.
+/// Unpacks at most 1 GiB a bundle and 4 GiB a file.
 [[nodiscard]] DeviceCode read_device_code(const Image& image);
 
 /// The bundles in a block of bytes (the content of .hip_fatbin, or an offload bundle file).
