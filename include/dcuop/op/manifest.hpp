@@ -12,17 +12,20 @@ namespace dcuop::op {
 
 /// Every key of dcuop.toml, for `dcuop.toml.example`, its test and "did you mean".
 struct KeyInfo {
-  std::string section; ///< "op", "build", "workspace", "defaults"
+  std::string section; ///< "op", "build", "workspace"
   std::string name;
-  std::string type;    ///< "string", "integer", "boolean", "array of strings", "table of arrays of strings"
+  std::string type; ///< "string", "integer", "boolean", "array of strings", "table of arrays of strings"
   std::string default_value;
-  std::string meaning; ///< one sentence
+  std::string meaning;      ///< one sentence
+  bool in_defaults = false; ///< may stand in the root's [defaults] too
 };
 [[nodiscard]] const std::vector<KeyInfo>& manifest_keys();
 
-/// Reads an op's manifest; `defaults` come from the workspace root's [defaults], when there is one above.
-/// Throws Error(usage) with "file:line:column: error: ..." for syntax, unknown keys (with the nearest valid
-/// one), wrong types, missing sources, bad names and target ids.
+/// Reads an op's manifest. What its [build] does not set comes from the [defaults] of the nearest workspace
+/// root above, when there is one; a list that it sets replaces the default's. Throws Error(usage) with
+/// "file:line:column: error: ..." for syntax, unknown keys (with the nearest valid one), wrong types, missing
+/// sources, bad names and target ids, and flags that a manifest may not use. The file is shown relative to
+/// the process's working directory when it lies below it.
 [[nodiscard]] Op read_op(const std::filesystem::path& manifest);
 
 /// The workspace: the nearest directory upwards from `start` whose dcuop.toml has [workspace].
@@ -32,9 +35,10 @@ struct Workspace {
 };
 [[nodiscard]] std::optional<Workspace> find_workspace(const std::filesystem::path& start);
 
-/// The ops that a command's arguments name: op directories, manifests, or names of workspace members; without
-/// arguments the op one stands in, else all of the workspace. Throws Error(usage): nothing found, unknown name
-/// (with the nearest), a name that two members share.
+/// The ops that a command's arguments name, in their order, each once: op directories (a workspace's root
+/// stands for all its members), manifests, or names of workspace members; a path that is an op goes before a
+/// name. Without arguments the op one stands in, else all of the workspace. Throws Error(usage): nothing
+/// found, unknown name (with the nearest), a name that two members share.
 [[nodiscard]] std::vector<Op> select_ops(const std::vector<std::string>& arguments,
                                          const std::filesystem::path& working_directory);
 

@@ -1,5 +1,6 @@
 #pragma once
-// An operator: a directory with a dcuop.toml, as read and checked. Nothing here touches a compiler or a device.
+// An operator: a directory with a dcuop.toml, as read and checked. Nothing here touches a compiler or a
+// device.
 
 #include <filesystem>
 #include <map>
@@ -34,21 +35,22 @@ struct Source {
 };
 
 struct Op {
-  std::string name;                        ///< a C identifier
-  std::filesystem::path directory;         ///< absolute
-  std::filesystem::path manifest;          ///< absolute
-  std::filesystem::path workspace_root;    ///< absolute; equal to directory when there is no workspace
+  std::string name;                     ///< a C identifier
+  std::filesystem::path directory;      ///< absolute
+  std::filesystem::path manifest;       ///< absolute
+  std::filesystem::path workspace_root; ///< absolute; equal to directory when there is no workspace
   Kind kind = Kind::pybind_module;
   Abi abi = Abi::torch_python;
   int cxx_standard = 17;
-  std::vector<Source> sources;             ///< in the manifest's order, globs expanded and sorted
+  std::vector<Source> sources;                     ///< in the manifest's order, globs expanded and sorted
   std::vector<std::filesystem::path> include_dirs; ///< absolute
-  std::vector<std::string> cxx_flags;      ///< for C and C++ units
-  std::vector<std::string> hip_flags;      ///< for HIP units
+  std::vector<std::string> cxx_flags;              ///< for C and C++ units
+  std::vector<std::string> hip_flags;              ///< for HIP units
   std::vector<std::string> link_flags;
-  std::vector<std::string> libraries;      ///< names for -l
-  std::vector<std::string> archs;          ///< target ids that the op supports, as written, checked for form
-  std::map<std::string, std::vector<std::string>> arch_flags; ///< target id -> flags for HIP units, device pass of that arch
+  std::vector<std::string> libraries; ///< names for -l
+  std::vector<std::string> archs;     ///< target ids that the op supports, as written, checked for form
+  std::map<std::string, std::vector<std::string>>
+      arch_flags; ///< target id -> flags for HIP units, device pass of that arch
   HostCompiler host_compiler = HostCompiler::system;
   bool allow_cpu_torch = false;
 

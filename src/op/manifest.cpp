@@ -1,0 +1,378 @@
+#include "dcuop/op/manifest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
+#include "flags.hpp"
+#include "manifest_file.hpp"
+#include "sources.hpp"
+
+namespace dcuop::op {
+
+namespace {
+
+/// An op that is being read: first from the [defaults] of its workspace, then from its own tables, whose
+/// values take the place of the defaults'.
+struct Draft {
+  Op op;
+  bool has_abi = false;
+  std::optional<Place> sources_place;
+  std::vector<std::pair<std::string, Place>> own_arch_flags; ///< keys of the op's own [build.arch_flags]
+};
+
+/// One value on its way into a draft.
+struct Field {
+  Draft& draft;
+  const TomlFile& file;
+  const TomlNode& node;
+  std::string section;
+  std::string key;
+
+  [[nodiscard]] std::string name() const { return "'" + key + "' in [" + section + "]"; }
+  [[nodiscard]] bool is_default() const { return section == "defaults"; }
+  [[nodiscard]] fs::path directory() const { return file.path().parent_path(); }
+};
+
+struct Key {
+  KeyInfo info;
+  void (*apply)(const Field&);
+};
+
+const std::vector<Key>& keys();
+void apply_table(Draft& draft, const TomlFile& file, const std::string& section);
+void complete(Draft& draft, const TomlFile& file);
+
+} // namespace
+
+Op read_op(const fs::path& manifest) {
+  const TomlFile file = read_manifest_file(fs::absolute(manifest).lexically_normal());
+  if (!describes_op(file)) {
+    file.fail({}, "this opens a workspace and describes no op", "name one of its members");
+  }
+  Draft draft;
+  draft.op.manifest = file.path();
+  draft.op.directory = file.path().parent_path();
+  draft.op.workspace_root = draft.op.directory;
+  if (const std::optional<TomlFile> root = nearest_workspace_file(draft.op.directory)) {
+    draft.op.workspace_root = root->path().parent_path();
+    apply_table(draft, *root, "defaults");
+  }
+  apply_table(draft, file, "op");
+  apply_table(draft, file, "build");
+  complete(draft, file);
+  return std::move(draft.op);
+}
+
+const std::vector<KeyInfo>& manifest_keys() {
+  static const std::vector<KeyInfo> infos = [] {
+    std::vector<KeyInfo> result;
+    for (const Key& key : keys()) {
+      result.push_back(key.info);
+    }
+    return result;
+  }();
+  return infos;
+}
+
+namespace {
+
+void apply_table(Draft& draft, const TomlFile& file, const std::string& section) {
+  const TomlNode* table = file.root().find(section);
+  if (table == nullptr) {
+    return;
+  }
+  const std::string home = section == "defaults" ? "build" : section;
+  for (const TomlMember& member : table->members) {
+    const auto key = std::find_if(keys().begin(), keys().end(), [&](const Key& candidate) {
+      return candidate.info.section == home && candidate.info.name == member.key;
+    });
+    if (key != keys().end()) {
+      key->apply({draft, file, member.value, section, member.key});
+    }
+  }
+}
+
+bool is_identifier(std::string_view text) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9');
+  });
+}
+
+Abi abi_of(Kind kind) {
+  switch (kind) {
+  case Kind::pybind_module:
+    return Abi::torch_python;
+  case Kind::torch_library:
+    return Abi::torch;
+  case Kind::plain:
+    return Abi::none;
+  }
+  return Abi::torch_python;
+}
+
+void complete_name(Draft& draft, const TomlFile& file) {
+  if (!draft.op.name.empty()) {
+    return;
+  }
+  const std::string directory = draft.op.directory.filename().string();
+  if (!is_identifier(directory)) {
+    file.fail({}, "the op has no name, and its directory's, '" + directory + "', is not an identifier",
+              "add to [op]: name = \"...\" (letters, digits and _, no digit first)");
+  }
+  draft.op.name = directory;
+}
+
+void complete_arch_flags(Draft& draft, const TomlFile& file) {
+  const std::vector<std::string>& archs = draft.op.archs;
+  for (const auto& [arch, place] : draft.own_arch_flags) {
+    if (std::find(archs.begin(), archs.end(), arch) == archs.end()) {
+      file.fail(place, "flags for '" + arch + "', which is not among the archs of this op",
+                archs.empty() ? "it names no archs" : "its archs are: " + join(archs, ", "));
+    }
+  }
+  // Defaults may speak of archs that only other ops support.
+  std::erase_if(draft.op.arch_flags, [&](const auto& entry) {
+    return std::find(archs.begin(), archs.end(), entry.first) == archs.end();
+  });
+}
+
+/// What follows from the values together.
+void complete(Draft& draft, const TomlFile& file) {
+  complete_name(draft, file);
+  if (!draft.has_abi) {
+    draft.op.abi = abi_of(draft.op.kind);
+  }
+  if (draft.op.sources.empty()) {
+    file.fail(draft.sources_place.value_or(Place{}), "the op has no sources",
+              "add to [build]: sources = [\"binding.cpp\", \"op_kernel.hip\"]");
+  }
+  if (draft.op.has_hip() && draft.op.archs.empty()) {
+    file.fail(draft.sources_place.value_or(Place{}), "the op has HIP sources but names no archs",
+              "add to [build] what it supports: archs = [\"gfx906\"]");
+  }
+  complete_arch_flags(draft, file);
+}
+
+// What each key does ---------------------------------------------------------------------------------------
+
+template <typename T, std::size_t N>
+T choice_of(const Field& field, const std::array<std::pair<std::string_view, T>, N>& choices) {
+  const std::string text = field.file.text_of(field.node, field.name());
+  std::vector<std::string> names;
+  for (const auto& [name, value] : choices) {
+    if (text == name) {
+      return value;
+    }
+    names.emplace_back(name);
+  }
+  const std::optional<std::string> near = nearest(text, names);
+  field.file.fail(field.node.place, field.name() + " must be one of " + join(names, ", ") + ", not '" + text +
+                                        "'" + (near ? "; did you mean '" + *near + "'?" : ""));
+}
+
+void apply_name(const Field& field) {
+  const std::string name = field.file.text_of(field.node, field.name());
+  if (!is_identifier(name)) {
+    field.file.fail(field.node.place, field.name() + " must be an identifier, not '" + name + "'",
+                    "letters, digits and _, no digit first: it names the module that Python imports");
+  }
+  field.draft.op.name = name;
+}
+
+void apply_kind(const Field& field) {
+  static constexpr std::array<std::pair<std::string_view, Kind>, 3> choices = {{
+      {"pybind", Kind::pybind_module},
+      {"torch-library", Kind::torch_library},
+      {"plain", Kind::plain},
+  }};
+  field.draft.op.kind = choice_of(field, choices);
+}
+
+void apply_abi(const Field& field) {
+  static constexpr std::array<std::pair<std::string_view, Abi>, 3> choices = {{
+      {"torch-python", Abi::torch_python},
+      {"torch", Abi::torch},
+      {"none", Abi::none},
+  }};
+  field.draft.op.abi = choice_of(field, choices);
+  field.draft.has_abi = true;
+}
+
+void apply_sources(const Field& field) {
+  const Op& op = field.draft.op;
+  field.draft.sources_place = field.node.place;
+  field.draft.op.sources = read_sources(field.file, field.node, {op.directory, op.workspace_root});
+}
+
+void apply_include_dirs(const Field& field) {
+  std::vector<fs::path> directories;
+  for (const TomlNode& item : field.file.texts_of(field.node, field.name())) {
+    const fs::path path = absolute_from(item.text, field.directory());
+    const std::optional<FileIdentity> identity = identity_of(path);
+    // Those of another package may be missing on some machines; the project's own are there or misspelt.
+    if (fs::path(item.text).is_relative() && (!identity || !identity->is_directory())) {
+      const std::optional<std::string> near =
+          nearest(path.filename().string(), list_directory(path.parent_path()));
+      field.file.fail(item.place, "include directory '" + item.text + "' does not exist" +
+                                      (near ? "; did you mean '" + *near + "'?" : ""));
+    }
+    directories.push_back(path);
+  }
+  field.draft.op.include_dirs = std::move(directories);
+}
+
+void apply_cxx_standard(const Field& field) {
+  constexpr std::array<std::int64_t, 5> standards = {14, 17, 20, 23, 26};
+  const std::int64_t standard = field.file.integer_of(field.node, field.name());
+  if (std::find(standards.begin(), standards.end(), standard) == standards.end()) {
+    field.file.fail(field.node.place,
+                    field.name() + " must be one of 14, 17, 20, 23, 26, not " + std::to_string(standard));
+  }
+  field.draft.op.cxx_standard = static_cast<int>(standard);
+}
+
+std::vector<std::string> flags_of(const Field& field) {
+  return read_flags(field.node, {field.file, field.name(), field.directory(), field.draft.op.workspace_root});
+}
+void apply_cxx_flags(const Field& field) {
+  field.draft.op.cxx_flags = flags_of(field);
+}
+void apply_hip_flags(const Field& field) {
+  field.draft.op.hip_flags = flags_of(field);
+}
+void apply_link_flags(const Field& field) {
+  field.draft.op.link_flags = flags_of(field);
+}
+
+void apply_libraries(const Field& field) {
+  std::vector<std::string> libraries;
+  for (const TomlNode& item : field.file.texts_of(field.node, field.name())) {
+    if (item.text.starts_with('-') || item.text.find_first_of("/ ") != std::string::npos) {
+      field.file.fail(
+          item.place, "'" + item.text + "' in " + field.name() + " is not the name of a library",
+          "write what stands after -l: \"numa\", or \":libnuma.so.1\" for one file; where to look "
+          "for it (-L) belongs in link_flags");
+    }
+    libraries.push_back(item.text);
+  }
+  field.draft.op.libraries = std::move(libraries);
+}
+
+void check_arch(const Field& field, const std::string& arch, Place place) {
+  if (!is_target_id(arch)) {
+    field.file.fail(
+        place, "'" + arch + "' in " + field.name() + " is not a target id",
+        "a target id is a processor and its features, sramecc before xnack: gfx906, gfx90a:xnack-, "
+        "gfx936:sramecc+:xnack-");
+  }
+}
+
+void apply_archs(const Field& field) {
+  std::vector<std::string> archs;
+  for (const TomlNode& item : field.file.texts_of(field.node, field.name())) {
+    check_arch(field, item.text, item.place);
+    if (std::find(archs.begin(), archs.end(), item.text) != archs.end()) {
+      field.file.fail(item.place, "'" + item.text + "' stands twice in " + field.name());
+    }
+    archs.push_back(item.text);
+  }
+  field.draft.op.archs = std::move(archs);
+}
+
+void apply_arch_flags(const Field& field) {
+  if (field.node.type != TomlNode::Type::table) {
+    field.file.fail(field.node.place, field.name() + " must be a table, not " + to_string(field.node.type),
+                    "write [" + field.section + ".arch_flags] and below it: gfx906 = [\"-DWAVE=64\"]");
+  }
+  field.draft.op.arch_flags.clear();
+  for (const TomlMember& member : field.node.members) {
+    check_arch(field, member.key, member.place);
+    const Field flags{field.draft, field.file, member.value, field.section + ".arch_flags", member.key};
+    field.draft.op.arch_flags[member.key] = flags_of(flags);
+    if (!field.is_default()) {
+      field.draft.own_arch_flags.emplace_back(member.key, member.place);
+    }
+  }
+}
+
+void apply_host_compiler(const Field& field) {
+  static constexpr std::array<std::pair<std::string_view, HostCompiler>, 2> choices = {{
+      {"system", HostCompiler::system},
+      {"toolchain", HostCompiler::toolchain},
+  }};
+  field.draft.op.host_compiler = choice_of(field, choices);
+}
+
+void apply_allow_cpu_torch(const Field& field) {
+  field.draft.op.allow_cpu_torch = field.file.boolean_of(field.node, field.name());
+}
+
+// The workspace's own keys are not an op's: find_workspace reads them.
+void apply_members(const Field&) {}
+
+constexpr const char* texts = "array of strings";
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> table = {
+      {{"op", "name", "string", "the directory's name",
+        "What the op and its module are called: an identifier, the NAME in `import NAME`."},
+       apply_name},
+      {{"op", "kind", "string", "pybind",
+        "What is built: \"pybind\" (a Python extension module), \"torch-library\" (TORCH_LIBRARY ops for "
+        "torch.ops.load_library) or \"plain\" (a shared library for ctypes or dlopen)."},
+       apply_kind},
+      {{"op", "abi", "string", "torch-python for pybind, torch for torch-library, none for plain",
+        "What the result is bound to, and so what makes it be built again: \"torch-python\" (this Python and "
+        "this "
+        "torch), \"torch\" (this torch) or \"none\"."},
+       apply_abi},
+      {{"build", "sources", texts, "",
+        "Files to compile, relative to the op, patterns allowed (*, ?, [...], **); .hip and .cu are HIP, "
+        ".cpp, .cc "
+        "and .cxx are C++, .c is C."},
+       apply_sources},
+      {{"build", "include_dirs", texts, "[]", "Directories for #include, relative to this file or absolute.",
+        true},
+       apply_include_dirs},
+      {{"build", "cxx_standard", "integer", "17",
+        "The C++ standard of C++ and HIP units: 14, 17, 20, 23 or 26.", true},
+       apply_cxx_standard},
+      {{"build", "cxx_flags", texts, "[]", "Flags for C and C++ units.", true}, apply_cxx_flags},
+      {{"build", "hip_flags", texts, "[]", "Flags for HIP units, all archs.", true}, apply_hip_flags},
+      {{"build", "link_flags", texts, "[]", "Flags for the link.", true}, apply_link_flags},
+      {{"build", "libraries", texts, "[]", "Libraries to link, as after -l.", true}, apply_libraries},
+      {{"build", "archs", texts, "[]",
+        "Target ids that the op supports; which of them are built is chosen when building (--arch, "
+        "DCUOP_ARCH, the "
+        "visible devices). Needed when there are HIP sources.",
+        true},
+       apply_archs},
+      {{"build", "arch_flags", "table of arrays of strings", "{}",
+        "Flags for the device pass of one arch; each key is one of archs.", true},
+       apply_arch_flags},
+      {{"build", "host_compiler", "string", "system",
+        "What compiles C and C++ units: \"system\" ($CXX, else c++) or \"toolchain\" (the HIP toolchain's "
+        "clang).",
+        true},
+       apply_host_compiler},
+      {{"build", "allow_cpu_torch", "boolean", "false",
+        "Whether HIP sources may be built against a torch without HIP, which cannot launch them.", true},
+       apply_allow_cpu_torch},
+      {{"workspace", "members", texts, "",
+        "The workspace's ops: directories relative to this file, patterns allowed; those without a "
+        "dcuop.toml are "
+        "skipped."},
+       apply_members},
+  };
+  return table;
+}
+
+} // namespace
+
+} // namespace dcuop::op
