@@ -165,7 +165,8 @@ DigestMemo::Records DigestMemo::read(const std::filesystem::path& file) {
   }
   Reader reader(std::string_view(*content).substr(magic.size()));
   const auto count = reader.number<std::uint64_t>();
-  if (reader.digest() != digest_of(reader.rest())) {
+  const Digest checksum = reader.digest();
+  if (checksum != digest_of(reader.rest())) {
     return {};
   }
   Records records;

@@ -17,10 +17,9 @@ using nlohmann::json;
 constexpr int memo_schema = 1;
 constexpr std::int64_t settling_ns = 2'000'000'000;
 
-/// The clock that local file systems stamp ctime with; the finer one runs up to a tick ahead of it.
-std::int64_t file_clock_ns() {
+std::int64_t clock_ns(clockid_t clock) {
   timespec now{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  ::clock_gettime(clock, &now);
   return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
@@ -176,15 +175,17 @@ bool holds(Memo& memo, bool& renewed) {
   return true;
 }
 
-/// Waits for the file systems' clock to tick (a few milliseconds) and returns what it said before: a change
-/// from now on has a later ctime.
+/// A moment that separates: what changed before the call has a ctime up to it, what changes after the call
+/// has a later one. Local file systems stamp with the clock of the last tick (or a finer one, since
+/// Linux 6.13), which is why this waits for the next tick, a few milliseconds.
 std::int64_t start_of_reading() {
-  const std::int64_t before = file_clock_ns();
-  while (file_clock_ns() == before) {
+  const std::int64_t moment = clock_ns(CLOCK_REALTIME);
+  // No longer than the longest tick, as somebody may be setting the clock back.
+  for (int i = 0; i < 100 && clock_ns(CLOCK_REALTIME_COARSE) <= moment; ++i) {
     constexpr timespec pause{0, 200'000};
     ::nanosleep(&pause, nullptr);
   }
-  return before;
+  return moment;
 }
 
 } // namespace
@@ -195,7 +196,7 @@ Witness witness_of(const std::filesystem::path& path) {
   witness.identity = identity_of(path);
   // What was written while it was read is read again; a file that never rests stays unsettled.
   for (int attempt = 0; witness.identity && attempt < 3; ++attempt) {
-    const std::int64_t start = file_clock_ns();
+    const std::int64_t start = clock_ns(CLOCK_REALTIME_COARSE);
     witness.content = content_of(path, *witness.identity);
     const std::optional<FileIdentity> after = identity_of(path);
     if (after == witness.identity) {

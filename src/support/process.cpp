@@ -173,7 +173,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
-    // Its report was read to the end, so that it ends at once; kill it should that have failed.
+    if (report_) { // not read to its end: memory ran out
+      ::kill(supervisor_, SIGTERM);
+      output_.reset();
+      diagnostics_.reset();
+    }
     int status = 0;
     while (::waitpid(supervisor_, &status, 0) < 0 && errno == EINTR) {
     }

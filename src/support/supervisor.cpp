@@ -47,7 +47,8 @@ pid_t parse_pid(const char* text) {
   return *text == '\0' || *text == ' ' ? number : -1;
 }
 
-/// Calls `visit` for each number that a directory of /proc lists. readdir(3) would allocate.
+/// Calls `visit` for each number that a directory of /proc lists, with the descriptor that reads it.
+/// readdir(3) would allocate.
 template <typename Visit> void for_each_number(const char* directory, Visit visit) {
   struct Entry { // linux_dirent64, see getdents(2)
     std::uint64_t inode;
@@ -69,7 +70,7 @@ template <typename Visit> void for_each_number(const char* directory, Visit visi
       std::memcpy(&size, entry + offsetof(Entry, size), sizeof size);
       const char* const name = entry + offsetof(Entry, name);
       if (*name >= '0' && *name <= '9') {
-        visit(parse_pid(name));
+        visit(parse_pid(name), descriptor);
       }
       position += size;
     }
@@ -118,8 +119,8 @@ void close_all_but(std::array<int, 6> kept) {
     }
 #endif
     // Before Linux 5.9. /proc lists what is open; the limit could be a thousand million.
-    for_each_number("/proc/self/fd", [&](int number) {
-      if (number >= static_cast<int>(next) && static_cast<unsigned>(number) < end) {
+    for_each_number("/proc/self/fd", [next, end](int number, int listing) {
+      if (number != listing && number >= static_cast<int>(next) && static_cast<unsigned>(number) < end) {
         ::close(number);
       }
     });
@@ -229,7 +230,7 @@ void end_tree(Tree& tree) {
       ::kill(tree.child, SIGKILL);
     }
     const pid_t self = ::getpid();
-    for_each_number("/proc", [self](pid_t process) {
+    for_each_number("/proc", [self](pid_t process, int) {
       if (process > 1 && parent_of(process) == self) {
         ::kill(process, SIGKILL);
       }
@@ -242,6 +243,10 @@ void end_tree(Tree& tree) {
 
 void supervise(const Start& start) {
   close_all_but({start.lifeline, start.report, start.input, start.output, start.diagnostics, -1});
+  // Taken, so that nothing opened below is where the program's streams go.
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(start.input, stream);
+  }
   // Out of the terminal's reach: a Ctrl-C is dcuop's to handle.
   ::setsid();
   ::prctl(PR_SET_NAME, "dcuop-watch");

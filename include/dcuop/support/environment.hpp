@@ -1,6 +1,7 @@
 #pragma once
 // The environment as a value: read once in main, handed down, replaced in tests.
 
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,9 @@ namespace dcuop {
 class Environment {
  public:
   Environment() = default;
+  /// Without it, Environment({{"A", "b"}}) with one variable would be ambiguous.
+  Environment(std::initializer_list<std::pair<const std::string, std::string>> variables)
+      : variables_(variables) {}
   explicit Environment(std::map<std::string, std::string> variables) : variables_(std::move(variables)) {}
   [[nodiscard]] static Environment of_this_process();
 
