@@ -25,7 +25,9 @@ endfunction()
 
 dcuop_package(json nlohmann_json::nlohmann_json)
 dcuop_package(cli11 CLI11::CLI11)
-dcuop_package(tomlplusplus tomlplusplus::tomlplusplus)
+# Header-only too: Debian's compiled toml++ is a shared library alone.
+dcuop_package(tomlplusplus)
+target_compile_definitions(dcuop_pkg_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
 dcuop_package(xxhash PkgConfig::xxhash)
 dcuop_package(nettle PkgConfig::nettle)
 dcuop_package(libelf PkgConfig::libelf)

@@ -42,6 +42,12 @@ void Components::add(Group group, std::string name, const Digest& digest, std::s
   components_.push_back(std::move(component));
 }
 
+void Components::add_all(const Components& others) {
+  for (const Component& component : others.all()) {
+    add(component.group, component.name, component.digest, component.value);
+  }
+}
+
 Digest Components::digest() const {
   Hasher hasher;
   hasher.number("schema", schema_version);

@@ -13,6 +13,7 @@ namespace dcuop::key {
 namespace {
 
 constexpr std::size_t last_reader_bit = 63;
+constexpr std::uint64_t largest_source = 8U << 20U; ///< bytes; what is larger is a library, not a text
 
 /// The names that an include of this build could mean: the components of the inputs' paths and of what
 /// __has_include asks for. Editors' swap files and the like are not among them.
@@ -181,8 +182,8 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
   return comparison;
 }
 
-InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& passes, const PathBase& base,
-                        const fs::path& generated, std::vector<std::string>& unreadable) {
+Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes, const PathBase& base,
+                         const fs::path& generated, DigestMemo& memo) {
   std::set<fs::path> files;
   std::set<fs::path> search;
   for (const PassReport& pass : passes) {
@@ -195,17 +196,21 @@ InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& 
       search.insert(directory.lexically_normal());
     }
   }
-  InputSet set;
+  Collected collected;
+  InputSet& set = collected.set;
   set.parts = {part};
   std::set<std::string> probed;
   for (const fs::path& file : files) {
-    const std::optional<std::string> content = read_file(file);
+    const std::optional<FileIdentity> identity = identity_of(file);
+    const bool is_text = identity && identity->size < largest_source;
+    const std::optional<std::string> text = is_text ? read_file(file) : std::nullopt;
+    const std::optional<Digest> content = text ? digest_of(*text) : memo.digest(file);
     if (!content) {
-      unreadable.push_back(file.string());
+      collected.unreadable.push_back(file.string());
       continue;
     }
-    set.inputs.push_back({base.portable(file), digest_of(*content), 1});
-    scan_has_include(*content, probed);
+    set.inputs.push_back({base.portable(file), *content, 1});
+    scan_has_include(text.value_or(""), probed);
   }
   set.probed_names.assign(probed.begin(), probed.end());
   merge_readers(set.inputs);
@@ -217,7 +222,7 @@ InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& 
   }
   std::sort(set.directories.begin(), set.directories.end(),
             [](const WatchedDirectory& a, const WatchedDirectory& b) { return a.path < b.path; });
-  return set;
+  return collected;
 }
 
 InputSet merge(const std::vector<InputSet>& sets, const PathBase& base) {

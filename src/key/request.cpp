@@ -34,7 +34,7 @@ class RequestMaker {
       add_unit(source);
     }
     add_link();
-    add_environment();
+    request_.components.add_all(environment_components());
     request_.digest = request_.components.digest();
     request_.facts_json = facts_json();
     return std::move(request_);
@@ -233,13 +233,9 @@ class RequestMaker {
     }
     describe_files(components, named_files);
     describe_toolchain(components, toolchain, native ? name : std::string{});
-    for (const Component& variable : environment_components().all()) {
-      components.add(variable.group, variable.name, variable.digest, variable.value);
-    }
+    components.add_all(environment_components());
     unit.request = components.digest();
-    for (const Component& component : components.all()) {
-      request_.components.add(component.group, component.name, component.digest, component.value);
-    }
+    request_.components.add_all(components);
     for (const std::string& reason : unit.uncacheable) {
       request_.uncacheable.push_back(name + ": " + reason);
     }
@@ -353,12 +349,6 @@ class RequestMaker {
       }
     }
     return components;
-  }
-
-  void add_environment() {
-    for (const Component& variable : environment_components().all()) {
-      request_.components.add(variable.group, variable.name, variable.digest, variable.value);
-    }
   }
 
   [[nodiscard]] std::string facts_json() const {

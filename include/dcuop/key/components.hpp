@@ -30,6 +30,7 @@ class Components {
  public:
   void add(Group group, std::string name, std::string value);                         ///< digest of the value
   void add(Group group, std::string name, const Digest& digest, std::string value);
+  void add_all(const Components& others); ///< those that are not there yet
   [[nodiscard]] const std::vector<Component>& all() const { return components_; }
   [[nodiscard]] Digest digest() const;
 

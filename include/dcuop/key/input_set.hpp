@@ -61,10 +61,13 @@ struct InputSet {
 [[nodiscard]] Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, bool first_only);
 
 /// The union of the passes that built `part`, digested now. Files below `generated` (the private build directory)
-/// are left out. Files that could not be read are returned in `unreadable`: the result must not be cached then.
-[[nodiscard]] InputSet collect_inputs(const std::string& part, const std::vector<PassReport>& passes,
-                                      const PathBase& base, const std::filesystem::path& generated,
-                                      std::vector<std::string>& unreadable);
+/// are left out. Large files (libraries) are asked of `memo`.
+struct Collected {
+  InputSet set;
+  std::vector<std::string> unreadable; ///< files that could not be read: the result must not be cached then
+};
+[[nodiscard]] Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes,
+                                       const PathBase& base, const std::filesystem::path& generated, DigestMemo& memo);
 /// The union of several parts' sets.
 [[nodiscard]] InputSet merge(const std::vector<InputSet>& sets, const PathBase& base);
 

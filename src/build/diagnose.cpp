@@ -1,0 +1,115 @@
+#include "diagnose.hpp"
+
+#include <csignal>
+
+#include <regex>
+
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::build {
+
+namespace {
+
+struct KnownCause {
+  const char* pattern; ///< of a line of the log
+  const char* hint;    ///< $1, $2: the pattern's groups
+};
+
+/// What compilers and linkers say, and what to do about it. First match wins.
+const KnownCause known_causes[] = {
+    {R"(fatal error: '?"?([^'":]+)'?"?: No such file or directory)",
+     "the header $1 is not on the search path: add its directory to include_dirs, or install the package that has it"},
+    {R"(fatal error: '([^']+)' file not found)",
+     "the header $1 is not on the search path: add its directory to include_dirs, or install the package that has it"},
+    {R"(cannot find ROCm device library)",
+     "the compiler found no device bitcode: set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)"},
+    {R"(cannot find HIP runtime)", "set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)"},
+    {R"(invalid target ID '([^']+)')", "this compiler does not know $1; gfx926, gfx928, gfx936 and gfx938 need DTK's"},
+    {R"(cannot find -l([^\s:]+))", "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
+    {R"(unable to find library -l(\S+))", "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
+    {R"(undefined reference to `([^']+)')",
+     "no source or library of the op defines $1: is its file missing from sources, or its library from libraries?"},
+    {R"(undefined symbol: (.+))",
+     "no source or library of the op defines $1: is its file missing from sources, or its library from libraries?"},
+    {R"(Opaque pointers are only supported)",
+     "the lld that was used is older than the clang: put the lld of the HIP toolchain's clang first"},
+    {R"([Nn]o space left on device)", "the disk that holds the cache or TMPDIR is full"},
+};
+
+bool is_error_line(const std::string& line) {
+  static const std::regex pattern(R"((^|[:\s])(fatal )?error:|undefined reference|cannot find -l|^ld\S*: |Error \d)");
+  return std::regex_search(line, pattern);
+}
+
+std::size_t count_of(const std::vector<std::string>& lines, const char* word) {
+  const std::regex pattern(std::string(R"((^|[:\s]))") + word + ":");
+  std::size_t count = 0;
+  for (const std::string& line : lines) {
+    count += std::regex_search(line, pattern) ? 1 : 0;
+  }
+  return count;
+}
+
+/// The first error and the lines of source that compilers show below it.
+std::string first_error(const std::vector<std::string>& lines) {
+  for (std::size_t index = 0; index < lines.size(); ++index) {
+    if (!is_error_line(lines[index])) {
+      continue;
+    }
+    std::string text = lines[index];
+    for (std::size_t next = index + 1; next < lines.size() && next < index + 3; ++next) {
+      if (!lines[next].starts_with(' ')) {
+        break;
+      }
+      text += "\n" + lines[next];
+    }
+    return text;
+  }
+  return lines.empty() ? "" : lines.back();
+}
+
+std::string hint_of(const std::vector<std::string>& lines) {
+  for (const std::string& line : lines) {
+    for (const KnownCause& cause : known_causes) {
+      std::smatch match;
+      if (std::regex_search(line, match, std::regex(cause.pattern))) {
+        return match.format(cause.hint);
+      }
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+store::Failure describe_failure(const key::Request& request, const FailedCommand& failed, const Limits& limits) {
+  store::Failure failure;
+  failure.exit_code = static_cast<int>(ExitCode::failed);
+  failure.when = std::chrono::system_clock::now();
+  const ProcessResult& result = failed.result;
+  if (result.exit_code == 127 && failed.log.empty()) {
+    failure.message = failed.step + ": cannot start " + failed.argv.front() + ": " + result.diagnostics;
+    failure.exit_code = static_cast<int>(ExitCode::environment);
+    return failure;
+  }
+  const std::vector<std::string> lines = split(failed.log, '\n');
+  const bool killed = result.signal == SIGKILL || failed.log.find("signal terminated program") != std::string::npos ||
+                      failed.log.find("Killed") != std::string::npos;
+  if (killed) {
+    failure.message = failed.step + ": the compiler was killed (signal 9) at " + human_size(result.peak_memory) + "; " +
+                      limits.memory_source + " leaves " + human_size(limits.memory);
+    failure.hint = "if memory ran out (dmesg, or the cgroup's memory.events, says so): --jobs 1" +
+                   std::string(request.op.host_compiler == op::HostCompiler::system
+                                   ? ", or host_compiler = \"toolchain\" (about half the memory)"
+                                   : "");
+    return failure;
+  }
+  const std::size_t errors = count_of(lines, "error");
+  failure.message = failed.step + "\n" + first_error(lines) + "\n(" + counted(errors == 0 ? 1 : errors, "error") + ", " +
+                    counted(count_of(lines, "warning"), "warning") + ")";
+  failure.hint = hint_of(lines);
+  return failure;
+}
+
+} // namespace dcuop::build

@@ -1,0 +1,77 @@
+#include "inspect.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "dcuop/elf/bundle.hpp"
+#include "dcuop/elf/image.hpp"
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::build {
+
+namespace {
+
+constexpr std::uint16_t shared_object = 3; // ET_DYN
+
+std::string fault_of_module(const key::Request& request, const elf::Image& image) {
+  if (request.op.kind != op::Kind::pybind_module) {
+    return {};
+  }
+  const std::string wanted = "PyInit_" + request.op.name;
+  const bool defined = std::any_of(image.symbols.begin(), image.symbols.end(), [&](const elf::Symbol& symbol) {
+    return symbol.defined && symbol.name == wanted;
+  });
+  return defined ? ""
+                 : "it does not define " + wanted + ": no source has PYBIND11_MODULE(TORCH_EXTENSION_NAME, m), or " +
+                       "its name is not \"" + request.op.name + "\"";
+}
+
+/// Every translation unit with device code must have each arch that was asked for, and no other.
+std::string fault_of_device_code(const key::Request& request, const elf::Image& image) {
+  if (!request.op.has_hip()) {
+    return {};
+  }
+  const elf::DeviceCode code = elf::read_device_code(image);
+  if (code.has_rdc_leftover) {
+    return "it has unresolved __hip_fatbin symbols: -fgpu-rdc code was linked without its device link";
+  }
+  const std::set<std::string> wanted(request.archs.begin(), request.archs.end());
+  for (const elf::Bundle& bundle : code.bundles) {
+    if (!bundle.problem.empty()) {
+      return "a device code bundle in it cannot be read: " + bundle.problem;
+    }
+    std::set<std::string> found;
+    for (const elf::CodeObject& object : bundle.code_objects) {
+      if (!object.is_host() && object.size > 0) {
+        found.insert(object.target);
+      }
+    }
+    if (found != wanted) {
+      return "it holds device code for " + join({found.begin(), found.end()}, ", ") + " where " +
+             join(request.archs, ", ") + " was asked for";
+    }
+  }
+  return {};
+}
+
+} // namespace
+
+std::string fault_of_artifact(const key::Request& request, const std::filesystem::path& artifact) {
+  try {
+    const elf::Image image = elf::read_image(artifact);
+    if (image.identity.type != shared_object) {
+      return "it is no shared object";
+    }
+    if (image.truncated()) {
+      return "it is truncated: " + std::to_string(image.identity.file_size) + " of " +
+             std::to_string(image.bytes_needed) + " bytes";
+    }
+    const std::string fault = fault_of_module(request, image);
+    return fault.empty() ? fault_of_device_code(request, image) : fault;
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+} // namespace dcuop::build

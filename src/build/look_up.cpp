@@ -1,0 +1,49 @@
+#include "look_up.hpp"
+
+#include "dcuop/build/find_entry.hpp"
+
+namespace dcuop::build {
+
+LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request, const key::PathBase& base,
+               DigestMemo& memo) {
+  LookUp result;
+  bool newest = true;
+  for (const store::IndexRecord& record : store.records(request)) {
+    const std::optional<key::InputSet> inputs = key::input_set_from_json_text(record.input_set_json);
+    if (!inputs) {
+      continue;
+    }
+    // The newest record's differences are the ones worth telling; for the others the first one decides.
+    const key::Comparison comparison = key::compare(*inputs, base, memo, !newest);
+    if (comparison.unchanged()) {
+      if (std::optional<store::Entry> entry = store.find(shelf, record.key)) {
+        return {std::move(entry), *inputs, false, {}};
+      }
+    } else if (comparison.changed.empty()) {
+      result.must_ask_compiler = true;
+    }
+    if (newest) {
+      result.differences = key::describe(comparison, *inputs, base);
+      newest = false;
+    }
+  }
+  return result;
+}
+
+Digest key_of(const Digest& request, const key::InputSet& inputs) {
+  Hasher hasher;
+  hasher.digest("request", request);
+  hasher.digest("inputs", inputs.digest());
+  return hasher.finish();
+}
+
+std::filesystem::path input_memo_file(const key::Request& request, const store::Store& store) {
+  return store.memo_directory() / ("inputs-" + digest_of(request.op.directory.string()).hex());
+}
+
+std::optional<store::Entry> find_entry(const key::Request& request, const store::Store& store) {
+  DigestMemo memo(input_memo_file(request, store));
+  return look_up(store, store::Shelf::entries, request.digest, request.base, memo).entry;
+}
+
+} // namespace dcuop::build

@@ -1,0 +1,28 @@
+#pragma once
+// Request -> published entry, through the index: which known input set is what lies on disk now?
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dcuop/key/explain.hpp"
+#include "dcuop/key/input_set.hpp"
+#include "dcuop/store/store.hpp"
+
+namespace dcuop::build {
+
+struct LookUp {
+  std::optional<store::Entry> entry; ///< a hit
+  key::InputSet inputs;              ///< of the hit
+  /// Inputs are as recorded, but a new file may shadow one: a dependency pass must say.
+  bool must_ask_compiler = false;
+  std::vector<key::Difference> differences; ///< of a miss: against the newest record; empty without one
+};
+
+[[nodiscard]] LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request,
+                             const key::PathBase& base, DigestMemo& memo);
+
+/// The key of what `request` makes of these inputs.
+[[nodiscard]] Digest key_of(const Digest& request, const key::InputSet& inputs);
+
+} // namespace dcuop::build

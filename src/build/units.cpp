@@ -1,0 +1,206 @@
+#include "units.hpp"
+
+#include <algorithm>
+#include <future>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/log.hpp"
+#include "look_up.hpp"
+
+namespace dcuop::build {
+
+namespace {
+
+/// The object of a unit as it is in the cache; nullopt when it must be compiled, with the reason.
+class ObjectFinder {
+ public:
+  ObjectFinder(const key::Request& request, const Workshop& workshop, DigestMemo& memo, std::string why)
+      : request_(request), workshop_(workshop), memo_(memo), why_(std::move(why)) {}
+
+  /// `reason` is set when there is none.
+  std::optional<UnitOutcome> find(const key::UnitRequest& unit, std::string& reason) {
+    reason = why_;
+    if (workshop_.options.force) {
+      reason = "--force";
+      return std::nullopt;
+    }
+    if (!unit.uncacheable.empty()) {
+      reason = unit.uncacheable.front();
+      return std::nullopt;
+    }
+    LookUp found = look_up(workshop_.store, store::Shelf::objects, unit.request, request_.base, memo_);
+    if (found.entry) {
+      return reused(unit, std::move(*found.entry), std::move(found.inputs));
+    }
+    if (found.must_ask_compiler) {
+      if (std::optional<UnitOutcome> outcome = ask(unit)) {
+        return outcome;
+      }
+    }
+    if (!found.differences.empty()) {
+      reason = key::summary(found.differences);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static UnitOutcome reused(const key::UnitRequest& unit, store::Entry object, key::InputSet inputs) {
+    UnitOutcome outcome;
+    outcome.result.source = unit.name();
+    outcome.object = std::move(object);
+    outcome.inputs = std::move(inputs);
+    return outcome;
+  }
+
+  /// A directory on the search path has a new name: which headers would be read now?
+  std::optional<UnitOutcome> ask(const key::UnitRequest& unit) {
+    const store::PrivateDirectory directory = workshop_.store.private_directory();
+    StepResult step = ask_dependencies(request_, unit, directory.path(), workshop_.processes);
+    if (!step.ok || !step.uncacheable.empty()) {
+      return std::nullopt;
+    }
+    const Digest key = key_of(unit.request, step.inputs);
+    std::optional<store::Entry> object = workshop_.store.find(store::Shelf::objects, key);
+    if (!object) {
+      return std::nullopt;
+    }
+    workshop_.store.add_record(unit.request, step.inputs.record_digest(), {key, key::to_json_text(step.inputs)});
+    return reused(unit, std::move(*object), std::move(step.inputs));
+  }
+
+  const key::Request& request_;
+  const Workshop& workshop_;
+  DigestMemo& memo_;
+  std::string why_;
+};
+
+UnitOutcome compile_one(const key::Request& request, const key::UnitRequest& unit, const Workshop& workshop,
+                        std::uint64_t expected_memory) {
+  const JobSlots::Slot slot = workshop.slots.acquire(expected_memory);
+  workshop.observer.started(request, unit.name());
+  store::PrivateDirectory directory = workshop.store.private_directory();
+  StepResult step = compile_unit(request, unit, directory.path(), workshop.processes);
+  workshop.observer.finished(request, unit.name(), step.wall);
+  UnitOutcome outcome;
+  outcome.result = {unit.name(), true, {}, step.wall, step.peak_memory};
+  outcome.log = std::move(step.log);
+  if (!step.ok) {
+    outcome.failure = std::move(step.failure);
+    return outcome;
+  }
+  outcome.inputs = std::move(step.inputs);
+  outcome.uncacheable = unit.uncacheable;
+  outcome.uncacheable.insert(outcome.uncacheable.end(), step.uncacheable.begin(), step.uncacheable.end());
+  if (!outcome.uncacheable.empty() || workshop.store.read_only()) {
+    outcome.object.directory = directory.path();
+    outcome.object.artifact = object_name;
+    outcome.object.key = key_of(unit.request, outcome.inputs);
+    outcome.keeps = std::move(directory);
+    return outcome;
+  }
+  const Digest key = key_of(unit.request, outcome.inputs);
+  outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
+                                          {key, request.op.name, object_name, R"({"unit":)" +
+                                           nlohmann::json(unit.name()).dump() + "}"});
+  workshop.store.add_record(unit.request, outcome.inputs.record_digest(), {key, key::to_json_text(outcome.inputs)});
+  return outcome;
+}
+
+std::string cost_name(const key::Request& request, const std::string& unit) { return request.op.name + "/" + unit; }
+
+} // namespace
+
+CostBook::CostBook(fs::path file) : file_(std::move(file)) {
+  const nlohmann::json document = nlohmann::json::parse(read_file(file_).value_or(""), nullptr, false);
+  if (!document.is_object()) {
+    return;
+  }
+  for (const auto& [unit, cost] : document.items()) {
+    if (cost.is_array() && cost.size() == 2 && cost[0].is_number_unsigned() && cost[1].is_number_unsigned()) {
+      costs_.push_back({unit, {cost[0].get<std::uint64_t>(), std::chrono::milliseconds(cost[1].get<std::int64_t>())}});
+    }
+  }
+}
+
+CostBook::Cost CostBook::expected(const key::Request& request, const key::UnitRequest& unit) const {
+  const std::string name = cost_name(request, unit.name());
+  for (const auto& [known, cost] : costs_) {
+    if (known == name) {
+      return cost;
+    }
+  }
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+  const bool reads_torch = request.op.abi != op::Abi::none && unit.source.language == op::Language::cxx;
+  if (!reads_torch) {
+    return {300 * mebibyte, std::chrono::seconds(1)};
+  }
+  return unit.compiler.family == probe::Family::gcc ? Cost{1434 * mebibyte, std::chrono::seconds(14)}
+                                                    : Cost{717 * mebibyte, std::chrono::seconds(9)};
+}
+
+void CostBook::learn(const std::string& unit, const Cost& cost) {
+  std::erase_if(costs_, [&](const auto& known) { return known.first == unit; });
+  costs_.emplace_back(unit, cost);
+}
+
+void CostBook::save() noexcept {
+  try {
+    nlohmann::json document = nlohmann::json::object();
+    for (const auto& [unit, cost] : costs_) {
+      document[unit] = {cost.peak_memory, static_cast<std::uint64_t>(cost.wall.count())};
+    }
+    if (!try_write_file_atomic(file_, document.dump())) {
+      log_debug("the cost book could not be written");
+    }
+  } catch (const std::exception& fault) {
+    log_debug(fault.what());
+  }
+}
+
+std::vector<UnitOutcome> make_objects(const key::Request& request, const Workshop& workshop, DigestMemo& memo,
+                                      const std::string& why) {
+  std::vector<UnitOutcome> outcomes(request.units.size());
+  std::vector<std::string> reasons(request.units.size());
+  std::vector<std::size_t> missing;
+  ObjectFinder finder(request, workshop, memo, why);
+  for (std::size_t index = 0; index < request.units.size(); ++index) {
+    if (std::optional<UnitOutcome> found = finder.find(request.units[index], reasons[index])) {
+      outcomes[index] = std::move(*found);
+    } else {
+      missing.push_back(index);
+    }
+  }
+  CostBook costs(workshop.store.memo_directory() / "unit-costs.json");
+  const auto expected = [&](std::size_t index) { return costs.expected(request, request.units[index]); };
+  std::stable_sort(missing.begin(), missing.end(), [&](std::size_t a, std::size_t b) {
+    return expected(a).wall > expected(b).wall; // longest first
+  });
+  std::vector<std::future<UnitOutcome>> running;
+  running.reserve(missing.size());
+  for (const std::size_t index : missing) {
+    running.push_back(std::async(std::launch::async, compile_one, std::cref(request),
+                                 std::cref(request.units[index]), std::cref(workshop),
+                                 expected(index).peak_memory));
+  }
+  for (std::size_t job = 0; job < running.size(); ++job) {
+    running[job].wait(); // all of them, before one may throw
+  }
+  for (std::size_t job = 0; job < running.size(); ++job) {
+    const std::size_t index = missing[job];
+    outcomes[index] = running[job].get();
+    outcomes[index].result.reason = reasons[index];
+    if (!outcomes[index].failure) {
+      costs.learn(cost_name(request, outcomes[index].result.source),
+                  {outcomes[index].result.peak_memory, outcomes[index].result.wall});
+    }
+  }
+  if (!missing.empty()) {
+    costs.save();
+  }
+  return outcomes;
+}
+
+} // namespace dcuop::build

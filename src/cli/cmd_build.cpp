@@ -1,0 +1,225 @@
+// dcuop build: compile every op that is not in the cache, for the archs that were chosen.
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "build_view.hpp"
+#include "command.hpp"
+#include "dcuop/build/compile_commands.hpp"
+#include "dcuop/build/build.hpp"
+#include "dcuop/store/statistics.hpp"
+#include "dcuop/store/store.hpp"
+#include "dcuop/support/text.hpp"
+#include "selection.hpp"
+
+namespace dcuop::cli {
+
+namespace {
+
+struct Request {
+  Selection selection;
+  int jobs = 0; ///< 0: as the config or the machine says
+  bool force = false, dry_run = false, print_path = false;
+  std::string lock_timeout, compile_commands;
+};
+
+build::Options options_of(const Request& request, const Config& config) {
+  build::Options options;
+  options.force = request.force;
+  options.dry_run = request.dry_run;
+  options.forbidden = config.text("build") == "never";
+  if (!request.lock_timeout.empty()) {
+    options.lock_timeout = parse_duration(request.lock_timeout);
+    if (!options.lock_timeout) {
+      throw Error(ExitCode::usage, "--lock-timeout " + request.lock_timeout + " is no duration",
+                  "write 30s, 10m or 1h");
+    }
+  } else if (const std::optional<std::int64_t> seconds = config.seconds("lock_timeout")) {
+    options.lock_timeout = std::chrono::seconds(*seconds);
+  }
+  if (const std::optional<std::int64_t> seconds = config.seconds("lock_wait")) {
+    options.lock_wait = std::chrono::seconds(*seconds);
+  }
+  return options;
+}
+
+int jobs_of(const Request& request, const Config& config, const build::Limits& limits) {
+  const std::int64_t wanted = request.jobs > 0 ? request.jobs : config.integer("jobs").value_or(0);
+  if (wanted > 0) {
+    return static_cast<int>(wanted);
+  }
+  constexpr std::uint64_t processes_a_job = 12; // supervisor, perl, sh, clang drivers and cc1, lld, bundler
+  const std::uint64_t by_processes = limits.processes == 0 ? 1U << 16U : std::max<std::uint64_t>(1, limits.processes / processes_a_job);
+  return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(limits.processors), by_processes));
+}
+
+/// Every op on its own thread, as many as there are jobs; compilers are limited by the slots they share.
+std::vector<build::OpResult> build_all(const Prepared& prepared, const build::Workshop& workshop, BuildView& view,
+                                       bool show) {
+  const std::size_t count = prepared.requests.size();
+  std::vector<build::OpResult> results(count);
+  std::vector<std::exception_ptr> faults(count);
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t index = next++; index < count; index = next++) {
+      try {
+        results[index] = build::build_op(prepared.requests[index], workshop);
+        if (show) {
+          view.show(results[index]);
+        }
+      } catch (...) {
+        faults[index] = std::current_exception();
+      }
+    }
+  };
+  std::vector<std::jthread> workers;
+  const std::size_t threads = std::min(count, static_cast<std::size_t>(workshop.slots.jobs()));
+  for (std::size_t index = 1; index < threads; ++index) {
+    workers.emplace_back(work);
+  }
+  work();
+  workers.clear(); // joins
+  for (const std::exception_ptr& fault : faults) {
+    if (fault) {
+      std::rethrow_exception(fault);
+    }
+  }
+  return results;
+}
+
+/// What a hit saved: the compile time that its entry's builder recorded.
+std::chrono::milliseconds compile_time_of(const store::Entry& entry) {
+  const nlohmann::json facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  return std::chrono::milliseconds(facts.is_object() ? facts.value("compile_ms", std::int64_t{0}) : 0);
+}
+
+void count_events(const store::Store& store, const std::vector<build::OpResult>& results) {
+  for (const build::OpResult& result : results) {
+    switch (result.status) {
+    case build::Status::hit:
+      store::record_event(store, store::Event::hit, compile_time_of(result.entry));
+      break;
+    case build::Status::built:
+      store::record_event(store, store::Event::built, {});
+      break;
+    case build::Status::failed:
+      store::record_event(store, store::Event::failed, {});
+      break;
+    case build::Status::would_build:
+      break;
+    }
+  }
+}
+
+std::string closing_line(const std::vector<build::OpResult>& results, std::chrono::milliseconds wall) {
+  const auto count = [&](build::Status status) {
+    return std::count_if(results.begin(), results.end(), [&](const auto& result) { return result.status == status; });
+  };
+  std::vector<std::string> parts;
+  const auto part = [&](build::Status status, const char* word) {
+    if (const auto number = count(status); number > 0) {
+      parts.push_back(std::to_string(number) + " " + word);
+    }
+  };
+  part(build::Status::hit, "hit");
+  part(build::Status::built, "built");
+  part(build::Status::would_build, "would be built");
+  part(build::Status::failed, "failed");
+  return counted(results.size(), "op") + ": " + join(parts, ", ") + " in " + human_duration(wall);
+}
+
+ExitCode exit_code_of(const std::vector<build::OpResult>& results) {
+  for (const build::OpResult& result : results) {
+    if (result.status == build::Status::failed) {
+      return static_cast<ExitCode>(result.failure->exit_code);
+    }
+  }
+  return ExitCode::ok;
+}
+
+ExitCode run(const Request& request, Context& context) {
+  const auto start = std::chrono::steady_clock::now();
+  Terminal& terminal = context.terminal;
+  const Prepared prepared = prepare(context, request.selection);
+  if (!request.compile_commands.empty()) {
+    build::write_compile_commands(prepared.requests, request.compile_commands);
+  }
+  store::Store& store = context.store();
+  const build::Options options = options_of(request, context.config);
+  const build::Limits limits = build::limits_of_this_process();
+  build::JobSlots slots(jobs_of(request, context.config, limits), limits.memory / 10 * 9);
+  terminal.remark(terminal.styled_error(facts_line(prepared.facts, context.environment), Style::dim) + " · " +
+                  counted(prepared.ops.size(), "op") + ", " + counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
+  std::size_t widest = 0;
+  for (const op::Op& op : prepared.ops) {
+    widest = std::max(widest, op.name.size());
+  }
+  const bool show = !context.json() && !request.print_path;
+  std::vector<build::OpResult> results;
+  {
+    BuildView view(terminal, context.environment, widest);
+    results = build_all(prepared, {store, context.processes, slots, view, options}, view, show);
+    if (!show && !context.json()) {
+      for (const build::OpResult& result : results) {
+        if (result.status == build::Status::failed) {
+          view.show(result);
+        }
+      }
+    }
+  }
+  count_events(store, results);
+  const auto wall =
+      std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
+  if (context.json()) {
+    nlohmann::json ops = nlohmann::json::array();
+    for (std::size_t index = 0; index < results.size(); ++index) {
+      ops.push_back(to_json(results[index], prepared.requests[index], store));
+    }
+    const nlohmann::json document = {
+        {"schema", 1},
+        {"arch", {{"archs", prepared.facts.archs.archs}, {"origin", prepared.facts.archs.origin}}},
+        {"ops", std::move(ops)},
+        {"processes_started", context.processes.started()},
+        {"seconds", static_cast<double>(wall.count()) / 1000.0}};
+    terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else if (request.print_path) {
+    for (const build::OpResult& result : results) {
+      if (result.status == build::Status::hit || result.status == build::Status::built) {
+        terminal.answer(result.entry.artifact_path().string());
+      }
+    }
+  } else if (results.size() > 1) {
+    terminal.answer(closing_line(results, wall));
+  }
+  return exit_code_of(results);
+}
+
+} // namespace
+
+void add_build(Commands& commands) {
+  auto request = std::make_shared<Request>();
+  CLI::App* subcommand = commands.add("build", "Compile the ops that are not in the cache",
+                                      "  dcuop build                          every op of the workspace\n"
+                                      "  dcuop build affine --arch gfx936     one op, for one arch\n"
+                                      "  dcuop build --arch gfx906,gfx936     two archs in each file\n"
+                                      "  dcuop build affine --print-path      only the path of the shared object\n"
+                                      "  dcuop build --dry-run                what would be built, and why");
+  add_selection(subcommand, request->selection);
+  subcommand->add_option("-j,--jobs", request->jobs, "Compilers at once (default: by processors and memory)")
+      ->check(CLI::Range(1, 1024));
+  subcommand->add_flag("--force", request->force, "Compile everything again");
+  subcommand->add_flag("--dry-run", request->dry_run, "Say what would be built, and why; build nothing");
+  subcommand->add_flag("--print-path", request->print_path, "Print the shared objects' paths alone, one line an op");
+  subcommand->add_option("--lock-timeout", request->lock_timeout,
+                         "Give up (exit 4) when another process has been building an op for so long");
+  subcommand->add_option("--compile-commands", request->compile_commands,
+                         "Write a compile_commands.json for the ops to FILE")
+      ->type_name("FILE");
+  commands.run(subcommand, [request](Context& context) { return run(*request, context); });
+}
+
+} // namespace dcuop::cli

@@ -1,0 +1,31 @@
+#pragma once
+// What build, key and explain share: the ops that were named, the facts, and their requests.
+
+#include <string>
+#include <vector>
+
+#include "command.hpp"
+#include "dcuop/key/request.hpp"
+
+namespace dcuop::cli {
+
+struct Selection {
+  std::vector<std::string> ops;   ///< as given
+  std::vector<std::string> archs; ///< --arch, split at commas
+};
+
+/// Adds OP... and --arch.
+void add_selection(CLI::App* subcommand, Selection& selection);
+
+/// The ops, what they are built for, and one request each, in the ops' order.
+struct Prepared {
+  std::vector<op::Op> ops;
+  key::Facts facts;
+  std::vector<key::Request> requests;
+};
+[[nodiscard]] Prepared prepare(Context& context, const Selection& selection);
+
+/// "arch gfx906 (--arch) · hipcc 5.2.21153 · torch 1.13.0a0 cpu (/usr/bin/python3)"
+[[nodiscard]] std::string facts_line(const key::Facts& facts, const Environment& environment);
+
+} // namespace dcuop::cli

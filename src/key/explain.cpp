@@ -1,0 +1,117 @@
+#include "dcuop/key/explain.hpp"
+
+#include <algorithm>
+
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::key {
+
+namespace {
+
+const Component* find(const Components& components, const Component& like) {
+  for (const Component& component : components.all()) {
+    if (component.group == like.group && component.name == like.name) {
+      return &component;
+    }
+  }
+  return nullptr;
+}
+
+std::string quoted(const std::string& value) { return value.empty() ? "empty" : '"' + value + '"'; }
+
+/// The words of a flag list that only one side has; order alone is said as such.
+std::string flag_difference(const std::string& before, const std::string& now) {
+  const std::vector<std::string> old_words = split(before, ' ');
+  const std::vector<std::string> new_words = split(now, ' ');
+  const auto only_in = [](const std::vector<std::string>& words, const std::vector<std::string>& others) {
+    std::vector<std::string> only;
+    for (const std::string& word : words) {
+      if (std::find(others.begin(), others.end(), word) == others.end()) {
+        only.push_back(word);
+      }
+    }
+    return only;
+  };
+  const std::string removed = join(only_in(old_words, new_words), " ");
+  const std::string added = join(only_in(new_words, old_words), " ");
+  if (removed.empty() && added.empty()) {
+    return "are in another order";
+  }
+  if (removed.empty()) {
+    return "gained " + added;
+  }
+  return added.empty() ? "lost " + removed : "had " + removed + ", have " + added;
+}
+
+std::string change_of(const Component& before, const Component& now) {
+  switch (now.group) {
+  case Group::flag:
+    return before.value == now.value ? "changed" : flag_difference(before.value, now.value);
+  case Group::source:
+  case Group::header:
+  case Group::bitcode:
+  case Group::library:
+    return "changed";
+  default:
+    // The same words with another content: a part replaced by another of the same version.
+    return before.value == now.value ? "changed (" + now.value + ", other content)"
+                                     : "was " + quoted(before.value) + ", is " + quoted(now.value);
+  }
+}
+
+std::string alone(const Component& component, bool is_new) {
+  if (component.group == Group::environment) {
+    return is_new ? "was not set, is " + quoted(component.value) : "was " + quoted(component.value) + ", is not set";
+  }
+  return is_new ? "is new" : "is gone";
+}
+
+} // namespace
+
+std::vector<Difference> compare_components(const Components& before, const Components& now) {
+  std::vector<Difference> differences;
+  for (const Component& component : now.all()) {
+    const Component* old = find(before, component);
+    if (old == nullptr) {
+      differences.push_back({component.group, component.name, alone(component, true)});
+    } else if (old->digest != component.digest) {
+      differences.push_back({component.group, component.name, change_of(*old, component)});
+    }
+  }
+  for (const Component& component : before.all()) {
+    if (find(now, component) == nullptr) {
+      differences.push_back({component.group, component.name, alone(component, false)});
+    }
+  }
+  return differences;
+}
+
+std::vector<Difference> describe(const Comparison& comparison, const InputSet& set, const PathBase& base) {
+  std::vector<Difference> differences;
+  for (const Input& input : comparison.changed) {
+    const bool gone = !identity_of(base.absolute(input.path));
+    const std::vector<std::string> readers = set.readers_of(input);
+    const bool by_link_alone = readers.size() == 1 && readers.front() == "link";
+    differences.push_back({by_link_alone ? Group::library : Group::header, input.path,
+                           std::string(gone ? "is gone" : "changed") +
+                               (readers.empty() ? "" : ", read by " + join(readers, " and "))});
+  }
+  for (const std::string& directory : comparison.shadowed) {
+    differences.push_back({Group::search, directory, "has or lost a name that an include could mean"});
+  }
+  return differences;
+}
+
+std::string summary(const std::vector<Difference>& differences) {
+  if (differences.empty()) {
+    return {};
+  }
+  const Difference& first = differences.front();
+  const std::string more =
+      differences.size() == 1 ? "" : " and " + std::to_string(differences.size() - 1) + " more";
+  const std::string clause = first.text.substr(0, first.text.find(", read by"));
+  return first.name + " " + clause + more;
+}
+
+} // namespace dcuop::key
