@@ -79,6 +79,9 @@ std::vector<Bundle> BundleReader::read_all() {
     bundle.offset = base_ + at;
     if (magic == plain_magic) {
       bundle.size = read_plain(source_, at, bundle);
+      if (!bundle.problem.empty()) { // its length is not to be relied on
+        bundle.size = find_magic(at + bundle.size - 1) - at;
+      }
     } else if (magic.starts_with(ccob_magic)) {
       bundle.size = read_compressed(at, bundle);
     } else {
@@ -170,12 +173,12 @@ std::uint64_t BundleReader::read_plain(const ByteSource& source, std::uint64_t a
     } else if (object.size > available - entries_size) {
       object.problem = "damaged: the entries overlap"; // what keeps the reading linear in the file's length
       bundle.problem = object.problem;
-    } else if (!object.is_host() && object.size > 0) {
-      read_code_object(source.read(at + object.offset, object.size), object);
-    }
-    if (object.problem.empty()) {
+    } else {
       entries_size += object.size;
       end = std::max(end, object.offset + object.size);
+      if (!object.is_host() && object.size > 0) {
+        read_code_object(source.read(at + object.offset, object.size), object);
+      }
     }
     if (object.is_host() || object.size > 0) { // an empty device entry is legal and says nothing
       bundle.code_objects.push_back(std::move(object));
