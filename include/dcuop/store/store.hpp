@@ -3,15 +3,21 @@
 // work. Nothing here knows what a compiler is.
 //
 //   <root>/v1/index/ab/<request>/<input set>.json   immutable; one per known input set of a request
-//   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json (last)
-//   <root>/v1/objects/ab/<key>/                     the same for one translation unit
+//   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json
+//   (last) <root>/v1/objects/ab/<key>/                     the same for one translation unit
 //   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one empty file per entry that it asked for
 //   <root>/v1/failures/<request>/                   error.json, build.log of a failed build
-//   <root>/v1/locks/  <root>/v1/use/                lock files (never unlinked); last-use stamps
+//   <root>/v1/locks/                                lock files (never unlinked) and the records of their
+//   holders <root>/v1/use/                                  the use lock; last-use stamps
+//   <root>/v1/statistics/                           counters
 //   <root>/v1/memo/<host>/                          memos of this machine
 //   <root>/v1/tmp/<host>-<boot>-<pid>-<random>/     private directories
+//
+// Records and manifests carry a digest of themselves and of their place, so that a torn, flipped or misplaced
+// one reads as if it were absent.
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -33,7 +39,8 @@ struct Entry {
   std::string name;     ///< op name
   std::chrono::system_clock::time_point built;
   std::uint64_t size = 0; ///< bytes of all files
-  std::string facts_json; ///< what the builder wanted kept beside it (arch, torch summary, ...): a JSON object
+  std::string
+      facts_json; ///< what the builder wanted kept beside it (arch, torch summary, ...): a JSON object
   [[nodiscard]] std::filesystem::path artifact_path() const { return directory / artifact; }
 };
 
@@ -61,8 +68,8 @@ class PrivateDirectory {
 /// What is to be published: the files of a private directory.
 struct Publication {
   Digest key;
-  std::string name;       ///< op name
-  std::string artifact;   ///< file name inside the directory
+  std::string name;     ///< op name
+  std::string artifact; ///< file name inside the directory
   std::string facts_json = "{}";
 };
 
@@ -70,15 +77,16 @@ struct Publication {
 struct Holder {
   std::string host;
   std::int64_t pid = 0;
-  std::string container;  ///< "" outside one
+  std::string container; ///< "" outside one
   std::chrono::system_clock::time_point since, heartbeat;
-  std::string activity;   ///< "compiling binding.cpp"
+  std::string activity; ///< "compiling binding.cpp"
 };
 
 /// Held while a request is being built. Its holder's record is removed with it.
 class BuildLock {
  public:
-  BuildLock(FileLock lock, std::filesystem::path holder_file);
+  /// `lock` is empty on a file system without locks: the build goes on, others may build the same.
+  BuildLock(std::optional<FileLock> lock, std::filesystem::path holder_file);
   ~BuildLock();
   BuildLock(BuildLock&&) noexcept;
   BuildLock& operator=(BuildLock&&) noexcept;
@@ -86,7 +94,7 @@ class BuildLock {
   void say(const std::string& activity) noexcept;
 
  private:
-  FileLock lock_;
+  std::optional<FileLock> lock_;
   std::filesystem::path holder_file_;
   std::chrono::system_clock::time_point since_;
 };
@@ -110,65 +118,101 @@ struct Damage {
 
 class Store {
  public:
-  /// Makes what is missing (mode 0700). Throws Error(environment) when it cannot be made, is owned by somebody
-  /// else, or is writable by group or others (with the reason and the fix). A root that cannot be written but can
-  /// be read is opened read-only.
+  /// Makes what is missing (mode 0700). Throws Error(environment) when it cannot be made, is owned by
+  /// somebody else, or is writable by group or others (with the reason and the fix). A root that cannot be
+  /// written but can be read is opened read-only.
   [[nodiscard]] static Store open(const std::filesystem::path& root);
+  /// Somebody else's store, read-only: accepted when its owner is root or one of `trusted_owners` (user ids)
+  /// and nobody else can write it; Error(environment) otherwise. What is learnt about it is kept in
+  /// `memo_directory`.
+  [[nodiscard]] static Store open_shared(const std::filesystem::path& root,
+                                         const std::vector<std::uint32_t>& trusted_owners,
+                                         const std::filesystem::path& memo_directory);
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
   [[nodiscard]] bool read_only() const { return read_only_; }
-  [[nodiscard]] std::filesystem::path memo_directory() const; ///< of this host
+  [[nodiscard]] const std::filesystem::path& memo_directory() const {
+    return memo_directory_;
+  } ///< of this host
 
-  // Index ----------------------------------------------------------------------------------------------------
+  // Index
+  // ----------------------------------------------------------------------------------------------------
   /// Newest first; records that cannot be read are left out.
   [[nodiscard]] std::vector<IndexRecord> records(const Digest& request) const;
+  /// The newest one that `fits`; older ones are not even read then.
+  [[nodiscard]] std::optional<IndexRecord>
+  find_record(const Digest& request, const std::function<bool(const IndexRecord&)>& fits) const;
   void add_record(const Digest& request, const Digest& input_set, const IndexRecord& record);
 
-  // Entries and objects --------------------------------------------------------------------------------------
+  // Entries and objects
+  // --------------------------------------------------------------------------------------
   /// nullopt when it is not there or is damaged. Sizes are checked always, content at first use per boot and
   /// whenever a stat changed.
   [[nodiscard]] std::optional<Entry> find(Shelf shelf, const Digest& key) const;
   [[nodiscard]] PrivateDirectory private_directory() const;
-  /// Writes manifest.json, fsyncs, renames into place. When another process was first, its entry is verified and
-  /// returned; if that is damaged it is moved aside (after a second read) and ours takes its place. If the
-  /// winner's directory is not visible (NFS), the files stay in the private directory and the Entry is there.
-  [[nodiscard]] Entry publish(Shelf shelf, PrivateDirectory directory, const Publication& publication);
+  /// Writes manifest.json, fsyncs, renames into place. When another process was first, its entry is verified
+  /// and returned; if that is damaged it is moved aside (after a second read) and ours takes its place. If
+  /// the winner's directory is not visible (NFS), the files stay in a private directory, which is swept after
+  /// a day when nobody uses it, and the Entry is there. `directory` is given up on success only: when this
+  /// throws (Error(environment): full disk, read-only cache), the caller still has the files.
+  [[nodiscard]] Entry publish(Shelf shelf, PrivateDirectory&& directory, const Publication& publication);
   [[nodiscard]] std::vector<Entry> list(Shelf shelf) const; ///< manifests only, content not verified
   /// `directory` asked for this entry. Never fails a build.
   void record_origin(const Entry& entry, const std::filesystem::path& directory) noexcept;
   [[nodiscard]] std::vector<std::filesystem::path> origins(const Entry& entry) const;
-  /// Entries that `directory` asked for, newest use first; all of that name when `directory` is empty.
-  [[nodiscard]] std::vector<Entry> entries_of(const std::string& name, const std::filesystem::path& directory) const;
+  /// Every directory that has asked for an entry of this name.
+  [[nodiscard]] std::vector<std::filesystem::path> origins_of(const std::string& name) const;
+  /// Entries that `directory` asked for, newest use first; those of all its origins when `directory` is
+  /// empty.
+  [[nodiscard]] std::vector<Entry> entries_of(const std::string& name,
+                                              const std::filesystem::path& directory) const;
 
-  // Use ------------------------------------------------------------------------------------------------------
+  // Use
+  // ------------------------------------------------------------------------------------------------------
   void stamp_use(Shelf shelf, const Digest& key) noexcept;
-  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> last_use(Shelf shelf, const Digest& key) const;
-  /// A shared lock that keeps clean and eviction off; others may hold it too.
+  [[nodiscard]] std::optional<std::chrono::system_clock::time_point> last_use(Shelf shelf,
+                                                                              const Digest& key) const;
+  /// A shared lock that keeps clean and eviction off; others may hold it too. Take it before find(). nullopt
+  /// while the entry is being removed, and where nothing can be locked.
   [[nodiscard]] std::optional<FileLock> lock_for_use(const Digest& key) const;
+  /// True also where that cannot be told (no locks on this file system).
   [[nodiscard]] bool in_use(const Digest& key) const;
   [[nodiscard]] std::filesystem::path use_lock_file() const;
   [[nodiscard]] static std::uint64_t lock_offset(const Digest& key); ///< below 2^62
 
-  // Build locks and failures ---------------------------------------------------------------------------------
+  // Build locks and failures
+  // ---------------------------------------------------------------------------------
+  /// nullopt when another holder has it. Throws Error(environment) on a read-only store.
   [[nodiscard]] std::optional<BuildLock> try_lock_build(const Digest& request, const std::string& activity);
+  /// Who said last that he holds it: ask after try_lock_build() refused.
   [[nodiscard]] std::optional<Holder> build_holder(const Digest& request) const;
   /// The log's text is kept beside it. Never throws; returns where the log is.
-  std::filesystem::path record_failure(const Digest& request, const Failure& failure, const std::string& log) noexcept;
+  std::filesystem::path record_failure(const Digest& request, const Failure& failure,
+                                       const std::string& log) noexcept;
   [[nodiscard]] std::optional<Failure> last_failure(const Digest& request) const;
   void forget_failure(const Digest& request) noexcept;
 
-  // Keeping house --------------------------------------------------------------------------------------------
+  // Keeping house
+  // --------------------------------------------------------------------------------------------
   /// Removes an entry, its index records stay (they lead nowhere and are skipped). False when it is in use.
   bool remove(Shelf shelf, const Digest& key);
   [[nodiscard]] Usage usage() const;
   /// Reads every file of every entry, object and index record again.
   [[nodiscard]] std::vector<Damage> verify() const;
-  /// Removes private directories whose owner is gone (own lock free, this host, this boot or an earlier one).
+  /// Removes what leads nowhere: index records and origins of entries that are gone, their stamps, failures
+  /// older than a week; then sweep_private_directories(). Returns how many things it removed. What was
+  /// written since `minimum_age` before now may belong to a build that is at work, and stays; with 0 nothing
+  /// does, failures neither.
+  std::uint64_t prune_leftovers(std::chrono::seconds minimum_age = std::chrono::hours(1)) noexcept;
+  /// Removes private directories whose owner is gone: own lock free, of this boot, or of an earlier one of
+  /// this host and untouched for a day.
   int sweep_private_directories() noexcept;
 
  private:
-  Store(std::filesystem::path root, bool read_only);
+  Store(std::filesystem::path root, std::filesystem::path memo_directory, bool read_only);
+  void require_writable() const;
   std::filesystem::path root_;
+  std::filesystem::path memo_directory_;
   bool read_only_ = false;
 };
 

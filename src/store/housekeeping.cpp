@@ -1,0 +1,207 @@
+// Keeping house: removing, counting, and removing what leads nowhere. None of it can fail a build.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "dcuop/store/store.hpp"
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/log.hpp"
+#include "index.hpp"
+#include "layout.hpp"
+#include "private_directory.hpp"
+
+namespace dcuop::store {
+
+namespace {
+
+using std::chrono::system_clock;
+
+constexpr std::chrono::hours failure_age{24 * 7};
+
+bool is_older_than(const fs::path& path, system_clock::duration age) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) {
+    return false;
+  }
+  return age.count() == 0 || system_clock::from_time_t(status.st_mtim.tv_sec) + age < system_clock::now();
+}
+
+/// Renames an entry into a private directory, which deletes it. False when there was nothing to rename.
+bool rename_away(const fs::path& root, const fs::path& entry) {
+  if (!is_real_directory(entry.parent_path())) {
+    return false;
+  }
+  PrivateDirectory doomed = reserve_private_name(root);
+  if (::rename(entry.c_str(), doomed.path().c_str()) == 0) {
+    return true;
+  }
+  const int error = errno;
+  if (error == ENOENT || error == ESTALE) {
+    return false;
+  }
+  throw Error(ExitCode::environment,
+              "cannot remove " + entry.string() + ": " + std::generic_category().message(error));
+}
+
+std::uint64_t remove_file(const fs::path& path) {
+  return unlink(path.c_str()) == 0 ? 1 : 0;
+}
+
+bool leads_somewhere(const Layout& layout, const Digest& key) {
+  return is_real_directory(layout.entry(Shelf::entries, key)) ||
+         is_real_directory(layout.entry(Shelf::objects, key));
+}
+
+std::uint64_t prune_index(const Layout& layout, system_clock::duration leftover_age) {
+  std::uint64_t removed = 0;
+  for (const Digest& request : keys_below(layout.index())) {
+    const fs::path directory = layout.records(request);
+    for (const std::string& name : list_directory(directory)) {
+      const fs::path file = directory / name;
+      const std::optional<Digest> input_set =
+          name.ends_with(".json") ? Digest::from_hex(fs::path(name).stem().string()) : std::nullopt;
+      const std::optional<Digest> key =
+          input_set ? read_record_key(layout, request, *input_set) : std::nullopt;
+      if ((!key || !leads_somewhere(layout, *key)) && is_older_than(file, leftover_age)) {
+        removed += remove_file(file);
+      }
+    }
+    (void)rmdir(directory.c_str()); // fails unless it is empty
+  }
+  return removed;
+}
+
+std::uint64_t prune_origins(const Layout& layout, system_clock::duration leftover_age) {
+  std::uint64_t removed = 0;
+  for (const std::string& name : list_directory(layout.origins())) {
+    for (const Digest& origin : keys_in(layout.origins() / name)) {
+      const fs::path record = layout.origins() / name / origin.hex();
+      const std::vector<Digest> keys = keys_in(record);
+      std::size_t left = keys.size();
+      for (const Digest& key : keys) {
+        const fs::path marker = record / key.hex();
+        if (!is_real_directory(layout.entry(Shelf::entries, key)) && is_older_than(marker, leftover_age)) {
+          left -= remove_file(marker);
+        }
+      }
+      if (left == 0 && is_older_than(record / "path", leftover_age)) {
+        removed += remove_file(record / "path");
+        (void)rmdir(record.c_str());
+      }
+    }
+    (void)rmdir((layout.origins() / name).c_str());
+  }
+  return removed;
+}
+
+/// "<shelf letter><key>" files of things that are gone: use stamps and verification memos.
+std::uint64_t prune_lettered(const Layout& layout, const fs::path& directory,
+                             system_clock::duration leftover_age) {
+  std::uint64_t removed = 0;
+  for (const std::string& name : list_directory(directory)) {
+    const std::optional<Digest> key =
+        name.empty() ? std::nullopt : Digest::from_hex(std::string_view(name).substr(1));
+    const fs::path file = directory / name;
+    if (key && !leads_somewhere(layout, *key) && is_older_than(file, leftover_age)) {
+      removed += remove_file(file);
+    }
+  }
+  return removed;
+}
+
+std::uint64_t prune_failures(const Layout& layout, system_clock::duration age) {
+  std::uint64_t removed = 0;
+  for (const Digest& request : keys_in(layout.failures())) {
+    const fs::path directory = layout.failure(request);
+    if (is_real_directory(directory) && is_older_than(directory, age)) {
+      removed += remove_tree(directory).empty() ? 1 : 0;
+    }
+  }
+  return removed;
+}
+
+/// Records of holders that were killed; a live one writes its heartbeat again.
+std::uint64_t prune_holders(const Layout& layout) {
+  std::uint64_t removed = 0;
+  const fs::path holders = layout.locks() / "holders";
+  for (const std::string& name : list_directory(holders)) {
+    if (is_older_than(holders / name, failure_age)) {
+      removed += remove_file(holders / name);
+    }
+  }
+  return removed;
+}
+
+} // namespace
+
+bool Store::remove(Shelf shelf, const Digest& key) {
+  require_writable();
+  const Layout layout(root_);
+  std::optional<FileLock> lock;
+  try {
+    make_directories(use_lock_file().parent_path(), directory_mode);
+    lock = FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::exclusive);
+  } catch (const Error& error) {
+    log_warning(std::string("not removed, as nothing tells whether it is in use: ") + error.what());
+  }
+  if (!lock) {
+    return false;
+  }
+  if (rename_away(root_, layout.entry(shelf, key))) {
+    (void)remove_file(layout.use_stamp(shelf, key));
+    (void)remove_file(verified_memo(memo_directory_, shelf, key));
+  }
+  return true;
+}
+
+Usage Store::usage() const {
+  const Layout layout(root_);
+  Usage usage;
+  const auto count = [&](Shelf shelf, std::uint64_t& things, std::uint64_t& bytes) {
+    for (const Digest& key : keys_below(layout.shelf(shelf))) {
+      const fs::path directory = layout.entry(shelf, key);
+      if (is_real_directory(directory)) {
+        ++things;
+        bytes += bytes_below(directory);
+      }
+    }
+  };
+  count(Shelf::entries, usage.entries, usage.entry_bytes);
+  count(Shelf::objects, usage.objects, usage.object_bytes);
+  for (const Digest& request : keys_below(layout.index())) {
+    usage.index_records += input_sets_of(layout, request).size();
+  }
+  for (const std::string& name : list_directory(layout.version())) {
+    const fs::path directory = layout.version() / name;
+    if (directory != layout.shelf(Shelf::entries) && directory != layout.shelf(Shelf::objects) &&
+        is_real_directory(directory)) {
+      usage.other_bytes += bytes_below(directory);
+    }
+  }
+  return usage;
+}
+
+std::uint64_t Store::prune_leftovers(std::chrono::seconds minimum_age) noexcept {
+  if (read_only_) {
+    return 0;
+  }
+  try {
+    const Layout layout(root_);
+    std::uint64_t removed = prune_index(layout, minimum_age) + prune_origins(layout, minimum_age);
+    removed +=
+        prune_failures(layout, minimum_age.count() == 0 ? minimum_age : failure_age) + prune_holders(layout);
+    removed += prune_lettered(layout, layout.use(), minimum_age);
+    removed += prune_lettered(layout, memo_directory_ / "verified", minimum_age);
+    return removed + static_cast<std::uint64_t>(sweep_private_directories());
+  } catch (const std::exception& error) {
+    log_warning(error.what());
+    return 0;
+  }
+}
+
+} // namespace dcuop::store
