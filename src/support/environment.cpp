@@ -61,7 +61,9 @@ std::optional<std::string> Environment::find_program(std::string_view name) cons
     if (directory.front() != '/') {
       continue;
     }
-    std::string candidate = directory + (directory.back() == '/' ? "" : "/") + std::string(name);
+    std::string candidate = directory;
+    candidate += '/';
+    candidate += name;
     if (is_executable_file(candidate)) {
       return candidate;
     }

@@ -230,7 +230,7 @@ class TreeRemover {
   }
 };
 
-fs::path without_trailing_slash(fs::path path) {
+fs::path without_trailing_slash(const fs::path& path) {
   return path.has_filename() || !path.has_relative_path() ? path : path.parent_path();
 }
 

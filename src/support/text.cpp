@@ -281,6 +281,7 @@ std::string human_duration(std::chrono::milliseconds d) {
 }
 
 std::string human_age(std::chrono::seconds age) {
+  constexpr std::int64_t seconds_a_day = 86'400;
   const std::int64_t seconds = age.count();
   if (seconds < 60) {
     return "just now";
@@ -288,10 +289,10 @@ std::string human_age(std::chrono::seconds age) {
   if (seconds < 3600) {
     return ago(seconds / 60, "min");
   }
-  if (seconds < 24 * 3600) {
+  if (seconds < seconds_a_day) {
     return ago(seconds / 3600, "h");
   }
-  const std::int64_t days = seconds / (24 * 3600);
+  const std::int64_t days = seconds / seconds_a_day;
   return ago(days, days == 1 ? "day" : "days");
 }
 
@@ -372,7 +373,7 @@ std::optional<std::uint64_t> parse_size(std::string_view text) {
   constexpr std::string_view letters = "bkmgt";
   const std::size_t power = letters.find(unit.front());
   if (power == std::string_view::npos ||
-      (power == 0 ? !suffix.empty() : suffix != "" && suffix != "b" && suffix != "ib")) {
+      (power == 0 ? !suffix.empty() : !suffix.empty() && suffix != "b" && suffix != "ib")) {
     return std::nullopt;
   }
   return product(quantity->number, std::uint64_t{1} << (10 * power),

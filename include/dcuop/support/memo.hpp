@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "dcuop/support/digest.hpp"
@@ -57,25 +57,19 @@ class MemoStore {
 class DigestMemo {
  public:
   explicit DigestMemo(std::filesystem::path file);
+  ~DigestMemo();
+  DigestMemo(DigestMemo&&) noexcept;
+  DigestMemo& operator=(DigestMemo&&) noexcept;
 
   /// nullopt when the file is not there or cannot be read. A directory's digest is that of its sorted names.
+  /// Fastest when asked in the order of the paths.
   [[nodiscard]] std::optional<Digest> digest(const std::filesystem::path& path);
   /// Writes what was learnt, atomically; false (and nothing lost) when it cannot.
   bool save();
 
  private:
-  struct Record {
-    FileIdentity identity;
-    Digest content;
-    bool used = false; ///< asked for in this process
-  };
-  using Records = std::unordered_map<std::string, Record>;
-
-  [[nodiscard]] static Records read(const std::filesystem::path& file);
-  std::filesystem::path file_;
-  bool loaded_ = false;
-  bool changed_ = false;
-  Records records_;
+  struct State;
+  std::unique_ptr<State> state_;
 };
 
 } // namespace dcuop
