@@ -27,7 +27,9 @@ struct Compiler {
 
 /// One part of a toolchain's identity.
 struct ToolFile {
-  std::string role;              ///< "wrapper", "script", "compiler", "library", "assembler", "linker", "bundler", "bitcode", "tool"
+  /// "wrapper" (a compiler that is a script), "driver" (one that is not, and starts the real one), "script",
+  /// "compiler", "library", "assembler", "linker", "bundler", "bitcode", "tool"
+  std::string role;
   std::filesystem::path path;
   Digest content;
 };
@@ -59,7 +61,9 @@ struct Rocm {
 
 /// The identity of calling `compiler` with `arguments` (flags with -c and a language; no input, no output file)
 /// in `environment` (the scrubbed one that the compile gets). One `-###` call the first time, then remembered.
-/// `arguments` must name each offload arch: a HIP compiler called without one guesses.
+/// `arguments` must name each offload arch: a HIP compiler called without one guesses, which is a problem.
+/// Without -c (or -S, -E, -M, ...) it is the identity of a link. Throws Error(usage), with the compiler's own
+/// line, for an arch that the compiler does not know or has no device library for.
 [[nodiscard]] Toolchain resolve_toolchain(const Machine& machine, const Compiler& compiler,
                                           const std::vector<std::string>& arguments,
                                           const Environment& environment);
