@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "dcuop/support/error.hpp"
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::build {
@@ -51,13 +52,20 @@ std::size_t count_of(const std::vector<std::string>& lines, const char* word) {
   return count;
 }
 
+/// "op_kernel.hip:14:9: error" -> with the op's directory before it: a place that an editor can open.
+std::string with_directory(const std::string& line, const fs::path& directory) {
+  const std::string file = line.substr(0, line.find(':'));
+  const bool is_place = !file.empty() && fs::path(file).is_relative() && fs::exists(directory / file);
+  return is_place ? (directory / line).string() : line;
+}
+
 /// The first error and the lines of source that compilers show below it.
-std::string first_error(const std::vector<std::string>& lines) {
+std::string first_error(const std::vector<std::string>& lines, const fs::path& directory) {
   for (std::size_t index = 0; index < lines.size(); ++index) {
     if (!is_error_line(lines[index])) {
       continue;
     }
-    std::string text = lines[index];
+    std::string text = with_directory(lines[index], directory);
     for (std::size_t next = index + 1; next < lines.size() && next < index + 3; ++next) {
       if (!lines[next].starts_with(' ')) {
         break;
@@ -106,7 +114,7 @@ store::Failure describe_failure(const key::Request& request, const FailedCommand
     return failure;
   }
   const std::size_t errors = count_of(lines, "error");
-  failure.message = failed.step + "\n" + first_error(lines) + "\n(" + counted(errors == 0 ? 1 : errors, "error") + ", " +
+  failure.message = failed.step + "\n" + first_error(lines, request.op.directory) + "\n(" + counted(errors == 0 ? 1 : errors, "error") + ", " +
                     counted(count_of(lines, "warning"), "warning") + ")";
   failure.hint = hint_of(lines);
   return failure;

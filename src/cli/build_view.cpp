@@ -51,8 +51,9 @@ std::string unit_counts(const build::OpResult& result) {
 
 } // namespace
 
-BuildView::BuildView(Terminal& terminal, const Environment& environment, std::size_t widest_name)
-    : terminal_(terminal), environment_(environment), width_(std::max<std::size_t>(widest_name + 2, 12)),
+BuildView::BuildView(Terminal& terminal, const Environment& environment, const fs::path& working_directory,
+                     std::size_t widest_name)
+    : terminal_(terminal), environment_(environment), here_(working_directory.string() + "/"), width_(std::max<std::size_t>(widest_name + 2, 12)),
       heartbeat_([this] { beat(); }) {}
 
 BuildView::~BuildView() {
@@ -176,7 +177,8 @@ void BuildView::show_failure(const build::OpResult& result) {
                   failure.message.substr(0, end) + (result.reason.starts_with("another") ? "  (" + result.reason + ")" : ""));
   if (end != std::string::npos) {
     for (const std::string& line : split(failure.message.substr(end + 1), '\n')) {
-      terminal_.error("  " + line);
+      const bool here = line.starts_with(here_);
+      terminal_.error("  " + (here ? line.substr(here_.size()) : line));
     }
   }
   if (!failure.hint.empty()) {

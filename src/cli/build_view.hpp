@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,7 +18,8 @@ namespace dcuop::cli {
 
 class BuildView : public build::Observer {
  public:
-  BuildView(Terminal& terminal, const Environment& environment, std::size_t widest_name);
+  BuildView(Terminal& terminal, const Environment& environment, const std::filesystem::path& working_directory,
+            std::size_t widest_name);
   ~BuildView() override;
 
   void will_build(const key::Request& request, const std::string& reason) override;
@@ -40,6 +42,7 @@ class BuildView : public build::Observer {
 
   Terminal& terminal_;
   const Environment& environment_;
+  std::string here_; ///< the working directory with a slash: places below it are shown relative
   std::size_t width_;
   std::mutex mutex_;
   std::condition_variable stop_;

@@ -161,7 +161,7 @@ ExitCode run(const Request& request, Context& context) {
   const bool show = !context.json() && !request.print_path;
   std::vector<build::OpResult> results;
   {
-    BuildView view(terminal, context.environment, widest);
+    BuildView view(terminal, context.environment, context.working_directory, widest);
     results = build_all(prepared, {store, context.processes, slots, view, options}, view, show);
     if (!show && !context.json()) {
       for (const build::OpResult& result : results) {

@@ -143,7 +143,7 @@ class Examiner {
  private:
   void examine(const std::string& flag) {
     if (flag.starts_with('@')) {
-      report_.flags.push_back("@" + path_in_flag(flag.substr(1), true));
+      report_.flags.push_back(std::string("@").append(path_in_flag(flag.substr(1), true)));
       report_.uncacheable.push_back("response file " + flag + ": what it holds is not examined");
       return;
     }
