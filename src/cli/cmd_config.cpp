@@ -65,7 +65,7 @@ void print_json(Context& context, const std::vector<Setting>& asked) {
   context.terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-// "not set" in parentheses: nobody should take the explanation for a value.
+// In parentheses, so that nobody takes the explanation for a value.
 std::string shown_value(const Setting& setting, const Value& value) {
   return value.text.empty() ? "(" + setting.default_text + ")" : value.text;
 }
