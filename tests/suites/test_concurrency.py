@@ -25,7 +25,9 @@ def slow(tmp_path):
     """slow(seconds) -> the environment that has it, and the file with one line a compile."""
 
     def make(seconds=1.0):
-        log = tmp_path / "compiles"
+        # In a directory of its own: a file beside a script that names it counts as a part of the compiler.
+        log = tmp_path / "log" / "compiles"
+        log.parent.mkdir(exist_ok=True)
         compiler = tmp_path / "slow-c++"
         compiler.write_text(SLOW_COMPILER.format(log=log, seconds=seconds))
         compiler.chmod(0o755)
