@@ -1,6 +1,7 @@
 #include "dcuop/store/eviction.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -74,28 +75,6 @@ Entry damaged_entry(const Digest& key, const fs::path& directory) {
   return entry;
 }
 
-std::vector<Candidate> all_candidates(const Store& store) {
-  const Layout layout(store.root());
-  OriginTable origins(layout);
-  std::vector<Candidate> candidates;
-  for (const Shelf shelf : {Shelf::entries, Shelf::objects}) {
-    for (const Digest& key : keys_below(layout.shelf(shelf))) {
-      const fs::path directory = layout.entry(shelf, key);
-      if (!is_real_directory(directory)) {
-        continue;
-      }
-      const std::optional<Manifest> manifest = read_manifest(directory, shelf, key);
-      Candidate candidate;
-      candidate.shelf = shelf;
-      candidate.entry = manifest ? entry_from(key, directory, *manifest) : damaged_entry(key, directory);
-      candidate.origins = origins.of(shelf, candidate.entry);
-      candidate.last_use = store.last_use(shelf, key).value_or(candidate.entry.built);
-      candidates.push_back(std::move(candidate));
-    }
-  }
-  return candidates;
-}
-
 bool matches(const Candidate& candidate, const Target& target) {
   const std::vector<fs::path>& origins = candidate.origins;
   return (!target.name || candidate.entry.name == *target.name) &&
@@ -142,6 +121,26 @@ bool is_enough(const Selection& selection, std::uint64_t total, const Candidate&
 
 } // namespace
 
+std::vector<Candidate> candidates(const Store& store, Shelf shelf) {
+  const Layout layout(store.root());
+  OriginTable origins(layout);
+  std::vector<Candidate> found;
+  for (const Digest& key : keys_below(layout.shelf(shelf))) {
+    const fs::path directory = layout.entry(shelf, key);
+    if (!is_real_directory(directory)) {
+      continue;
+    }
+    const std::optional<Manifest> manifest = read_manifest(directory, shelf, key);
+    Candidate candidate;
+    candidate.shelf = shelf;
+    candidate.entry = manifest ? entry_from(key, directory, *manifest) : damaged_entry(key, directory);
+    candidate.origins = origins.of(shelf, candidate.entry);
+    candidate.last_use = store.last_use(shelf, key).value_or(candidate.entry.built);
+    found.push_back(std::move(candidate));
+  }
+  return found;
+}
+
 bool Selection::is_empty() const {
   return !all && targets.empty() && !stale && !older_than && !max_size;
 }
@@ -171,15 +170,17 @@ EvictionPlan select(const Store& store, const Selection& selection) {
     return plan;
   }
   const system_clock::time_point now = system_clock::now();
-  std::vector<Candidate> candidates = all_candidates(store);
-  std::uint64_t total = size_of(candidates);
+  std::vector<Candidate> all = candidates(store, Shelf::entries);
+  std::vector<Candidate> objects = candidates(store, Shelf::objects);
+  std::move(objects.begin(), objects.end(), std::back_inserter(all));
+  std::uint64_t total = size_of(all);
   if (selection.max_size && total <= *selection.max_size) {
     return plan;
   }
-  std::erase_if(candidates, [&](Candidate& candidate) { return !passes(candidate, selection, now); });
-  std::stable_sort(candidates.begin(), candidates.end(),
+  std::erase_if(all, [&](Candidate& candidate) { return !passes(candidate, selection, now); });
+  std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.last_use < b.last_use; });
-  for (Candidate& candidate : candidates) {
+  for (Candidate& candidate : all) {
     if (selection.max_size) {
       if (is_enough(selection, total, candidate, now)) {
         break;

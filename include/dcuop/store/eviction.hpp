@@ -22,6 +22,9 @@ struct Candidate {
   std::string reason; ///< "its origin is gone", "unused for 40 days"
 };
 
+/// All of one shelf, by key; one whose manifest cannot be read has no name and no artifact.
+[[nodiscard]] std::vector<Candidate> candidates(const Store& store, Shelf shelf);
+
 /// Why a candidate is stale, or nullopt when it is not.
 using StaleTest = std::function<std::optional<std::string>(const Candidate&)>;
 
