@@ -1,0 +1,17 @@
+#pragma once
+// The families of rules; rules.cpp joins them into the one table.
+
+#include <vector>
+
+#include "dcuop/finding/finding.hpp"
+
+namespace dcuop::finding {
+
+[[nodiscard]] std::vector<Rule> file_rules(); ///< DCU1xx
+[[nodiscard]] std::vector<Rule>
+symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, modules
+[[nodiscard]] std::vector<Rule> undefined_rules();   ///< DCU21x: undefined symbols
+[[nodiscard]] std::vector<Rule> device_rules();      ///< DCU3xx
+[[nodiscard]] std::vector<Rule> environment_rules(); ///< DCU4xx
+
+} // namespace dcuop::finding

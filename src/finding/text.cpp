@@ -1,0 +1,100 @@
+// Findings and rules for people.
+#include <algorithm>
+#include <array>
+
+#include "dcuop/finding/finding.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::finding {
+namespace {
+
+std::string_view in(const Text& text, LanguageOfText language) {
+  return language == LanguageOfText::zh && !text.zh.empty() ? text.zh : text.en;
+}
+
+void append_section(std::string& into, std::string_view heading, std::string_view lines) {
+  if (lines.empty()) {
+    return;
+  }
+  into.append("\n").append(heading).append("\n");
+  for (const auto& line : split(lines, '\n')) {
+    into.append("  ").append(line).append("\n");
+  }
+}
+
+std::string_view severity_text(Severity severity, LanguageOfText language) {
+  const bool zh = language == LanguageOfText::zh;
+  switch (severity) {
+  case Severity::error:
+    return zh ? "错误" : "error";
+  case Severity::warning:
+    return zh ? "警告" : "warning";
+  case Severity::note:
+    break;
+  }
+  return zh ? "提示" : "note";
+}
+
+struct Label {
+  std::string_view en, zh;
+};
+constexpr std::array labels = {
+    Label{"wanted by", "需要者"},    Label{"wanted", "需要"},
+    Label{"offered", "提供"},        Label{"so", "因此"},
+    Label{"searched", "已查找"},     Label{"fix", "修复"},
+    Label{"chain", "依赖链"},        Label{"nearby", "附近有"},
+    Label{"rejected", "被跳过"},     Label{"also", "另有"},
+    Label{"devices", "设备"},        Label{"code for", "设备代码"},
+    Label{"file", "文件"},           Label{"loader says", "加载器说"},
+    Label{"asked", "已询问"},        Label{"expected", "期望"},
+    Label{"origin", "来源"},         Label{"torch", "torch"},
+    Label{"built with", "编译所用"}, Label{"no device", "没有设备"},
+    Label{"set", "已设置"},
+};
+
+} // namespace
+
+std::string to_string(Severity severity) {
+  return std::string(severity_text(severity, LanguageOfText::en));
+}
+
+std::string long_form(const Rule& rule, LanguageOfText language) {
+  const bool zh = language == LanguageOfText::zh;
+  std::string text;
+  text.append(rule.id).append(" ").append(rule.name).append(" (");
+  text.append(severity_text(rule.severity, language)).append(")\n");
+  text.append(in(rule.title, language)).append("\n");
+  append_section(text, zh ? "如何发现" : "How it is found", in(rule.how, language));
+  append_section(text, zh ? "常见原因" : "Typical causes", in(rule.causes, language));
+  append_section(text, zh ? "修复" : "Fixes", in(rule.fixes, language));
+  append_section(text, zh ? "参考" : "References", rule.references);
+  return text;
+}
+
+Words words_of(const Finding& finding, LanguageOfText language) {
+  Words words{finding.summary, finding.cause, finding.fix};
+  if (language == LanguageOfText::zh) {
+    const auto prefer = [](std::string& english, const std::string& chinese) {
+      if (!chinese.empty()) {
+        english = chinese;
+      }
+    };
+    prefer(words.summary, finding.chinese.summary);
+    prefer(words.cause, finding.chinese.cause);
+    prefer(words.fix, finding.chinese.fix);
+  }
+  return words;
+}
+
+std::string label_text(std::string_view label, LanguageOfText language) {
+  const auto known =
+      std::find_if(labels.begin(), labels.end(), [label](const Label& entry) { return entry.en == label; });
+  return std::string(language == LanguageOfText::zh && known != labels.end() ? known->zh : label);
+}
+
+void sort_findings(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+}
+
+} // namespace dcuop::finding

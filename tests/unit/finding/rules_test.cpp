@@ -1,0 +1,163 @@
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "dcuop/finding/finding.hpp"
+
+namespace dcuop::finding {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(Rules, AreSortedAndUniqueByIdAndName) {
+  std::set<std::string_view> names;
+  std::string_view last;
+  for (const auto& rule : rules()) {
+    EXPECT_LT(last, rule.id);
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    last = rule.id;
+  }
+  EXPECT_GT(rules().size(), 50U);
+}
+
+TEST(Rules, HaveEveryTextInBothLanguages) {
+  for (const auto& rule : rules()) {
+    EXPECT_THAT(std::string(rule.id), testing::MatchesRegex("DCU[1-4][0-9][0-9]"));
+    for (const auto& text : {rule.title, rule.summary, rule.cause, rule.how, rule.causes, rule.fixes}) {
+      EXPECT_FALSE(text.en.empty()) << rule.id;
+      EXPECT_FALSE(text.zh.empty()) << rule.id;
+    }
+    EXPECT_FALSE(rule.cause.en.ends_with('.')) << rule.id << ": a cause has no full stop";
+    EXPECT_FALSE(rule.summary.en.ends_with('.')) << rule.id;
+    EXPECT_TRUE(rule.title.en.ends_with('.')) << rule.id;
+    EXPECT_TRUE(rule.title.zh.ends_with("。")) << rule.id;
+  }
+}
+
+TEST(Rules, UseTheSamePlaceholdersInBothLanguages) {
+  const auto placeholders = [](std::string_view text) {
+    std::multiset<std::string> found;
+    for (auto open = text.find('{'); open != std::string_view::npos; open = text.find('{', open + 1)) {
+      found.insert(std::string(text.substr(open, text.find('}', open) - open)));
+    }
+    return found;
+  };
+  for (const auto& rule : rules()) {
+    EXPECT_EQ(placeholders(rule.summary.en), placeholders(rule.summary.zh)) << rule.id;
+    EXPECT_EQ(placeholders(rule.cause.en), placeholders(rule.cause.zh)) << rule.id;
+  }
+}
+
+TEST(FindRule, KnowsTheSecondAndNotTheUnknown) {
+  ASSERT_NE(find_rule("DCU102"), nullptr);
+  EXPECT_EQ(find_rule("DCU102")->name, "is-directory");
+  EXPECT_EQ(find_rule("DCU999"), nullptr);
+  EXPECT_EQ(find_rule("DCU1"), nullptr);
+  EXPECT_EQ(find_rule(""), nullptr);
+}
+
+TEST(MakeFinding, FillsBothLanguagesFromTheTable) {
+  const auto finding = make_finding("DCU110", {{"file", "a.so"}, {"machine", "AArch64"}, {"host", "x86-64"}});
+  EXPECT_EQ(finding.rule, "DCU110");
+  EXPECT_EQ(finding.severity, Severity::error);
+  EXPECT_EQ(finding.cause, "a.so is for AArch64, this machine is x86-64");
+  EXPECT_EQ(finding.chinese.cause, "a.so 属于 AArch64，本机是 x86-64");
+  EXPECT_EQ(finding.subject, "a.so");
+}
+
+TEST(MakeFinding, TakesTheChineseValueOfAPhrase) {
+  const auto finding =
+      make_finding("DCU114", {{"file", "a.so"}, {"what", "an object file"}, {"what:zh", "目标文件"}});
+  EXPECT_EQ(finding.summary, "it is an object file, not a shared object");
+  EXPECT_EQ(finding.chinese.summary, "它是目标文件，不是共享库");
+}
+
+TEST(MakeFinding, RefusesWhatTheTableDoesNotKnow) {
+  EXPECT_THROW((void)make_finding("DCU999", {}), std::logic_error);
+  EXPECT_THROW((void)make_finding("DCU110", {{"file", "a.so"}}), std::logic_error);
+}
+
+TEST(WordsOf, FallsBackToEnglishPartByPart) {
+  Finding finding;
+  finding.cause = "cause";
+  finding.fix = "fix";
+  finding.chinese.cause = "原因";
+  const auto words = words_of(finding, LanguageOfText::zh);
+  EXPECT_EQ(words.cause, "原因");
+  EXPECT_EQ(words.fix, "fix");
+  EXPECT_EQ(words_of(finding, LanguageOfText::en).cause, "cause");
+}
+
+TEST(LabelText, TranslatesTheKnownOnes) {
+  EXPECT_EQ(label_text("wanted by", LanguageOfText::zh), "需要者");
+  EXPECT_EQ(label_text("wanted by", LanguageOfText::en), "wanted by");
+  EXPECT_EQ(label_text("never seen", LanguageOfText::zh), "never seen");
+}
+
+TEST(LongForm, HasEverySectionAndIndentsItsLines) {
+  const auto text = long_form(*find_rule("DCU210"), LanguageOfText::en);
+  EXPECT_THAT(text, testing::StartsWith("DCU210 other-torch (error)\n"));
+  for (const char* heading : {"How it is found", "Typical causes", "Fixes", "References"}) {
+    EXPECT_THAT(text, HasSubstr(std::string("\n") + heading + "\n  ")) << heading;
+  }
+  EXPECT_THAT(text, HasSubstr("\n  https://github.com/Dao-AILab/flash-attention/issues/723\n"));
+  EXPECT_THAT(long_form(*find_rule("DCU210"), LanguageOfText::zh), HasSubstr("常见原因"));
+}
+
+TEST(LongForm, LeavesOutAnEmptySection) {
+  EXPECT_THAT(long_form(*find_rule("DCU101"), LanguageOfText::en), Not(HasSubstr("References")));
+}
+
+TEST(SortFindings, PutsTheSevereFirstAndKeepsTheOrderOfEquals) {
+  std::vector<Finding> findings(4);
+  findings[0] = {.rule = "n", .severity = Severity::note};
+  findings[1] = {.rule = "e1", .severity = Severity::error};
+  findings[2] = {.rule = "w", .severity = Severity::warning};
+  findings[3] = {.rule = "e2", .severity = Severity::error};
+  sort_findings(findings);
+  std::vector<std::string> order;
+  for (const auto& finding : findings) {
+    order.push_back(finding.rule);
+  }
+  EXPECT_THAT(order, testing::ElementsAre("e1", "e2", "w", "n"));
+}
+
+TEST(ToJson, HoldsTheWholeFinding) {
+  auto finding = make_finding("DCU102", {{"file", "/tmp/a.so"}});
+  finding.evidence = {{"wanted by", "x"}, {"offered", "y"}};
+  finding.fix = "do it";
+  const auto json = to_json(finding);
+  EXPECT_EQ(json["rule"], "DCU102");
+  EXPECT_EQ(json["name"], "is-directory");
+  EXPECT_EQ(json["severity"], "error");
+  EXPECT_EQ(json["cause"], "/tmp/a.so is a directory");
+  EXPECT_EQ(json["evidence"][1]["label"], "offered");
+  EXPECT_EQ(json["evidence"][1]["text"], "y");
+  EXPECT_EQ(json["fix"], "do it");
+}
+
+TEST(ToSarif, ListsRulesAndResultsWithEncodedPaths) {
+  auto finding = make_finding("DCU112", {{"file", "/tmp/a b/#1.so"}});
+  finding.fix = "build it";
+  Finding without_path;
+  without_path.rule = "DCU406";
+  without_path.severity = Severity::note;
+  const auto log = to_sarif({finding, without_path}, "9.8.7");
+  EXPECT_EQ(log["version"], "2.1.0");
+  const auto& run = log["runs"][0];
+  EXPECT_EQ(run["tool"]["driver"]["version"], "9.8.7");
+  EXPECT_EQ(run["tool"]["driver"]["rules"].size(), rules().size());
+  EXPECT_EQ(run["results"][0]["ruleId"], "DCU112");
+  EXPECT_EQ(run["results"][0]["level"], "warning");
+  EXPECT_EQ(run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
+            "file:///tmp/a%20b/%231.so");
+  EXPECT_THAT(run["results"][0]["message"]["text"].get<std::string>(), HasSubstr("fix: build it"));
+  EXPECT_FALSE(run["results"][1].contains("locations"));
+}
+
+} // namespace
+} // namespace dcuop::finding
