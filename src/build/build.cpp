@@ -14,6 +14,7 @@
 #include "dcuop/build/find_entry.hpp"
 #include "dcuop/key/explain.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/steps.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::build {
@@ -185,6 +186,7 @@ void OpBuild::make() {
   if (lock_) {
     lock_->say("compiling " + request_.op.name);
   }
+  reach_step();
   std::vector<UnitOutcome> units = make_objects(request_, workshop_, memo_, result_.reason);
   for (UnitOutcome& unit : units) {
     result_.units.push_back(unit.result);
@@ -265,8 +267,11 @@ void OpBuild::publish(const Digest& link_request, StepResult& link, store::Priva
   }
   result_.entry = workshop_.store.publish(store::Shelf::entries, std::move(directory),
                                           {key, request_.op.name, request_.artifact, facts_with_time()});
+  reach_step();
   workshop_.store.add_record(link_request, link.inputs.record_digest(), {key, key::to_json_text(link.inputs)});
+  reach_step();
   workshop_.store.add_record(request_.digest, all.record_digest(), {key, inputs_text});
+  reach_step();
   workshop_.store.record_origin(result_.entry, request_.op.directory);
   workshop_.store.stamp_use(store::Shelf::entries, key);
 }

@@ -8,6 +8,7 @@
 #include "dcuop/key/compiler_report.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/steps.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::build {
@@ -253,6 +254,7 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
   });
   results[0] = run_pass(request, passes[0], directory, processes);
   shadow.get();
+  reach_step();
   for (std::size_t index = 0; index < passes.size(); ++index) {
     if (!results[index].process.ok()) {
       return failed(step_name(unit), passes[index], std::move(results[index]));
@@ -307,6 +309,7 @@ StepResult link_objects(const key::Request& request, const std::vector<fs::path>
   }
   append(request.link.libraries);
   PassResult result = run_pass(request, pass, directory, processes);
+  reach_step();
   if (!result.process.ok()) {
     return failed("link", pass, std::move(result));
   }

@@ -11,6 +11,7 @@
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/log.hpp"
+#include "dcuop/support/steps.hpp"
 #include "entry.hpp"
 #include "layout.hpp"
 #include "placing.hpp"
@@ -109,9 +110,11 @@ Manifest complete(const fs::path& directory, Shelf shelf, const Publication& pub
                 "there is no " + publication.artifact + " to publish for " + publication.name);
   }
   for (const std::string& path : content.files) {
+    reach_step();
     manifest.files.push_back(settle_file(directory, path));
   }
   write_manifest(directory, manifest_text(shelf, publication.key, manifest));
+  reach_step();
   settle_directories(directory, content);
   return manifest;
 }
@@ -132,9 +135,11 @@ Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publicatio
   require_writable();
   const Manifest manifest = complete(directory.path(), shelf, publication);
   const fs::path target = Layout(root_).entry(shelf, publication.key);
+  reach_step();
   const Placing placing = place_directory(root_, shelf, publication.key, directory.path(), rename_directory);
   switch (placing.placed) {
   case Placed::ours:
+    reach_step();
     directory.keep();
     sync_after(target.parent_path());
     return entry_from(publication.key, target, manifest);

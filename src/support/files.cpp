@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
+#include "dcuop/support/steps.hpp"
 #include "descriptor.hpp"
 
 namespace dcuop {
@@ -129,6 +130,7 @@ class TemporaryFile {
     if (!file_.close()) {
       fail("cannot write", target_, errno);
     }
+    reach_step();
     if (::rename(path_.c_str(), target_.c_str()) != 0) {
       fail("cannot replace", target_, errno);
     }
