@@ -28,9 +28,12 @@ struct EnvironmentFacts {
   std::optional<probe::Compiler> hip_compiler;
   std::string hip_compiler_problem;
   std::optional<probe::Compiler> host_compiler;
+  std::string host_compiler_problem;
   std::optional<probe::Rocm> rocm;
+  std::string rocm_problem;
   probe::Devices devices;
 };
+/// Never throws for what the machine is like: see the *_problem members.
 [[nodiscard]] EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& wanted_python);
 /// Name, value and origin of each fact, for `dcuop env` and the report's environment section.
 struct FactLine {
@@ -38,24 +41,34 @@ struct FactLine {
 };
 [[nodiscard]] std::vector<FactLine> fact_lines(const EnvironmentFacts& facts);
 
+/// How the file is to be loaded.
+enum class Use {
+  guess,         ///< a Python module when the file looks like one
+  python_module, ///< import
+  library,       ///< torch.ops.load_library, ctypes, dlopen
+};
+
 struct Question {
-  std::filesystem::path file;       ///< the .so; empty: the environment alone
-  std::string op_name;              ///< when it was asked by an op's name: used in the fix
-  std::vector<std::string> archs;   ///< --arch: judged instead of the visible devices
-  std::string module_name;          ///< the name it will be imported by; empty: the file's stem up to the first '.'
+  std::filesystem::path file;     ///< the .so; empty: the environment alone
+  std::string op_name;            ///< when it was asked by an op's name: used in the fix
+  std::vector<std::string> archs; ///< --arch: judged instead of the visible devices
+  std::string module_name; ///< the name it will be imported by; empty: the file's stem up to the first '.'
+  Use use = Use::guess;
 };
 
 enum class Verdict { loads, loads_cannot_launch, does_not_load, environment_only };
-[[nodiscard]] std::string to_string(Verdict verdict);
+[[nodiscard]] std::string to_string(Verdict verdict); ///< "loads", "loads_cannot_launch", ...: for programs
 
 struct Report {
   Verdict verdict = Verdict::environment_only;
-  std::string headline;             ///< one sentence: verdict and root cause
+  std::string headline;                   ///< one sentence: verdict and root cause
+  std::string headline_chinese;           ///< the same
   std::vector<finding::Finding> findings; ///< sorted
   std::vector<FactLine> facts;
-  int checks = 0;                   ///< how many rules were applied
+  int checks = 0; ///< how many rules were applied
 };
 
+/// Never throws for what the file is like: that is a finding.
 [[nodiscard]] Report diagnose(const Question& question, const EnvironmentFacts& facts,
                               const probe::Machine& machine);
 [[nodiscard]] nlohmann::json to_json(const Report& report);

@@ -1,0 +1,237 @@
+// DCU1xx: is it a file that the loader can map?
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include <elf.h>
+#include <sys/statvfs.h>
+
+#include "checks.hpp"
+
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::doctor {
+namespace {
+
+using finding::Finding;
+using finding::Severity;
+
+/// What glibc keeps for libraries that are opened later (elf/dl-tls.c, rtld.optional_static_tls) is 512 bytes
+/// and a rest that depends on what is loaded: 256 bytes were seen to fit, 8192 not.
+constexpr std::uint64_t static_tls_surely_free = 512;
+
+void check_kind(CaseFile& file, Findings& findings) {
+  const auto add = [&](std::string_view rule, finding::Values values = {}) {
+    findings.push_back(file.finding(rule, std::move(values)));
+  };
+  const auto size = std::to_string(file.identity.file_size);
+  switch (file.identity.kind) {
+  case elf::FileKind::elf:
+    return;
+  case elf::FileKind::missing:
+    add("DCU101", {{"file", file.question.file.string()}});
+    break;
+  case elf::FileKind::directory:
+    add("DCU102");
+    break;
+  case elf::FileKind::unreadable:
+    add("DCU103");
+    break;
+  case elf::FileKind::empty:
+    add("DCU104");
+    break;
+  case elf::FileKind::too_short:
+    add("DCU105", {{"size", size}});
+    break;
+  case elf::FileKind::lfs_pointer:
+    add("DCU106", {{"size", size}});
+    break;
+  case elf::FileKind::not_elf:
+    add("DCU107");
+    break;
+  case elf::FileKind::archive:
+    add("DCU108");
+    break;
+  }
+  auto& finding = findings.back();
+  finding.evidence.push_back({"file", file.path.string()});
+  if (file.identity.kind == elf::FileKind::lfs_pointer) {
+    finding.fix = finding.chinese.fix = "git lfs install && git lfs pull";
+  } else {
+    file.fix_by_building(finding);
+  }
+}
+
+std::string machine_text(const elf::Identity& identity) {
+  const auto name = elf::machine_name(identity.machine);
+  return identity.little_endian ? name : name + " (big-endian)";
+}
+
+void check_machine(CaseFile& file, Findings& findings) {
+  const auto& mine = file.identity;
+  const auto& host = file.interpreter;
+  if (mine.kind != elf::FileKind::elf) {
+    return;
+  }
+  const auto loader_says = [&](std::string_view message) {
+    findings.back().evidence.push_back({"loader says", std::string(message)});
+    file.fix_by_building(findings.back());
+  };
+  // The same order as glibc's open_verify: class, byte order, machine.
+  if (mine.elf_class != host.elf_class) {
+    const auto bits = [](int elf_class) {
+      return elf_class == 0 ? std::string("?") : std::to_string(elf_class);
+    };
+    findings.push_back(
+        file.finding("DCU109", {{"bits", bits(mine.elf_class)}, {"host", bits(host.elf_class)}}));
+    loader_says("wrong ELF class: ELFCLASS" + bits(mine.elf_class));
+  } else if (mine.machine != host.machine || mine.little_endian != host.little_endian) {
+    findings.push_back(
+        file.finding("DCU110", {{"machine", machine_text(mine)}, {"host", machine_text(host)}}));
+    loader_says("cannot open shared object file: No such file or directory (though the file exists)");
+  }
+}
+
+void check_headers(CaseFile& file, Findings& findings) {
+  if (!file.image_problem.empty()) {
+    findings.push_back(file.finding("DCU113", {{"reason", file.image_problem}}));
+    file.fix_by_building(findings.back());
+  }
+}
+
+void check_type(CaseFile& file, Findings& findings) {
+  if (file.image == nullptr) {
+    return;
+  }
+  std::string what, chinese;
+  switch (file.identity.type) {
+  case ET_REL:
+    what = "an object file";
+    chinese = "目标文件";
+    break;
+  case ET_EXEC:
+    what = "an executable";
+    chinese = "可执行文件";
+    break;
+  case ET_CORE:
+    what = "a core dump";
+    chinese = "core 文件";
+    break;
+  default:
+    if ((file.image->flags_1 & DF_1_PIE) != 0) {
+      what = "a position-independent executable";
+      chinese = "位置无关可执行文件";
+    } else if ((file.image->flags_1 & DF_1_NOOPEN) != 0) {
+      what = "marked as not to be opened (-z nodlopen)";
+      chinese = "标记为禁止打开的文件（-z nodlopen）";
+    } else if (file.identity.type != ET_DYN) {
+      what = "of ELF type " + std::to_string(file.identity.type);
+      chinese = "ELF 类型 " + std::to_string(file.identity.type);
+    }
+  }
+  if (!what.empty()) {
+    findings.push_back(file.finding("DCU114", {{"what", what}, {"what:zh", chinese}}));
+    file.fix_by_building(findings.back());
+  }
+}
+
+void check_whole(CaseFile& file, Findings& findings) {
+  if (file.image == nullptr) {
+    return;
+  }
+  if (file.image->truncated()) {
+    findings.push_back(file.finding("DCU111", {{"size", std::to_string(file.identity.file_size)},
+                                               {"needed", std::to_string(file.image->bytes_needed)}}));
+    findings.back().evidence.push_back({"loader says", "nothing: the process dies of SIGBUS"});
+    file.fix_by_building(findings.back());
+  } else if (file.image->section_headers_cut) {
+    findings.push_back(file.finding("DCU112"));
+    file.fix_by_building(findings.back());
+  }
+}
+
+/// The minor of the newest GLIBC_2.<minor> node of the libc in the process; -1 when there is none.
+int libc_minor(const CaseFile& file) {
+  constexpr std::string_view prefix = "GLIBC_2.";
+  int newest = -1;
+  if (const auto* libc = file.provider_of("libc.so.6")) {
+    for (const auto& node : libc->version_definitions) {
+      int minor = -1;
+      if (node.starts_with(prefix)) {
+        std::from_chars(node.data() + prefix.size(), node.data() + node.size(), minor);
+        newest = std::max(newest, minor);
+      }
+    }
+  }
+  return newest;
+}
+
+void check_stack(CaseFile& file, Findings& findings) {
+  constexpr int first_that_refuses = 41; // glibc 2.41 NEWS: dlopen no longer makes the stack executable
+  const auto& segments = file.image->segments;
+  const bool executable = std::any_of(segments.begin(), segments.end(), [](const elf::Segment& segment) {
+    return segment.type == PT_GNU_STACK && (segment.flags & PF_X) != 0;
+  });
+  if (!executable) {
+    return;
+  }
+  auto finding = file.finding("DCU115");
+  const int minor = libc_minor(file);
+  finding.severity = minor >= first_that_refuses ? Severity::error : Severity::warning;
+  finding.evidence.push_back(
+      {"offered",
+       minor < 0 ? "no libc was found to judge it by"
+                 : "glibc 2." + std::to_string(minor) +
+                       (minor >= first_that_refuses ? ", which refuses it" : ", which still allows it")});
+  finding.fix = finding.chinese.fix = "patchelf --clear-execstack " + file.path.string();
+  findings.push_back(std::move(finding));
+}
+
+void check_mount(CaseFile& file, Findings& findings) {
+  struct statvfs mount {};
+  if (statvfs(file.path.c_str(), &mount) != 0 || (mount.f_flag & ST_NOEXEC) == 0) {
+    return;
+  }
+  const auto directory = file.path.parent_path().string();
+  auto finding = file.finding("DCU116", {{"directory", directory}});
+  finding.evidence.push_back({"loader says", "failed to map segment from shared object"});
+  finding.fix = "export DCUOP_CACHE_DIR=DIR on another file system, or mount -o remount,exec " + directory;
+  finding.chinese.fix =
+      "export DCUOP_CACHE_DIR=DIR（换到别的文件系统），或 mount -o remount,exec " + directory;
+  findings.push_back(std::move(finding));
+}
+
+void check_tls(CaseFile& file, Findings& findings) {
+  if ((file.image->flags & DF_STATIC_TLS) == 0) {
+    return;
+  }
+  std::uint64_t size = 0;
+  for (const auto& segment : file.image->segments) {
+    size += segment.type == PT_TLS ? segment.memory_size : 0;
+  }
+  if (size <= static_tls_surely_free) {
+    return;
+  }
+  auto finding = file.finding("DCU117", {{"size", std::to_string(size)}});
+  finding.evidence.push_back(
+      {"loader says", "cannot allocate memory in static TLS block (when it does not fit)"});
+  finding.fix = finding.chinese.fix =
+      "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=" + std::to_string(size * 2);
+  findings.push_back(std::move(finding));
+}
+
+} // namespace
+
+std::vector<Check> sanity_checks() {
+  return {{{"DCU101", "DCU102", "DCU103", "DCU104", "DCU105", "DCU106", "DCU107", "DCU108"}, check_kind},
+          {{"DCU109", "DCU110"}, check_machine},
+          {{"DCU113"}, check_headers},
+          {{"DCU114"}, check_type},
+          {{"DCU111", "DCU112"}, check_whole}};
+}
+
+std::vector<Check> mapping_checks() {
+  return {{{"DCU116"}, check_mount}, {{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}};
+}
+
+} // namespace dcuop::doctor

@@ -1,0 +1,70 @@
+// The main flow of the doctor: sanity, then loading, then device code, then the machine, then the sentence.
+#include "dcuop/doctor/doctor.hpp"
+
+#include <algorithm>
+
+#include "checks.hpp"
+#include "headline.hpp"
+
+namespace dcuop::doctor {
+namespace {
+
+using finding::Severity;
+
+bool has_error(const Findings& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const finding::Finding& finding) { return finding.severity == Severity::error; });
+}
+
+void apply(const std::vector<Check>& checks, CaseFile& file, Report& report) {
+  for (const auto& check : checks) {
+    check.apply(file, report.findings);
+    report.checks += static_cast<int>(check.rules.size());
+  }
+}
+
+/// Errors of the file and of linking keep it from loading; those of device code only from launching.
+Verdict verdict_of(const Findings& findings) {
+  auto verdict = Verdict::loads;
+  for (const auto& finding : findings) {
+    if (finding.severity == Severity::error) {
+      if (!finding.rule.starts_with("DCU3")) {
+        return Verdict::does_not_load;
+      }
+      verdict = Verdict::loads_cannot_launch;
+    }
+  }
+  return verdict;
+}
+
+void examine_file(CaseFile& file, Report& report) {
+  apply(sanity_checks(), file, report);
+  if (has_error(report.findings)) {
+    return;
+  }
+  file.trace_load();
+  for (const auto& checks : {mapping_checks(), library_checks(), version_checks(), symbol_checks(),
+                             module_checks(), device_checks()}) {
+    apply(checks, file, report);
+  }
+}
+
+} // namespace
+
+Report diagnose(const Question& question, const EnvironmentFacts& facts, const probe::Machine& machine) {
+  Report report;
+  CaseFile file(question, facts, machine);
+  const bool has_file = !question.file.empty();
+  if (has_file) {
+    examine_file(file, report);
+  }
+  apply(environment_checks(), file, report);
+  report.verdict = has_file ? verdict_of(report.findings) : Verdict::environment_only;
+  finding::sort_findings(report.findings);
+  report.headline = headline_of(file, report, finding::LanguageOfText::en);
+  report.headline_chinese = headline_of(file, report, finding::LanguageOfText::zh);
+  report.facts = fact_lines(facts);
+  return report;
+}
+
+} // namespace dcuop::doctor

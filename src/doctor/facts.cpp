@@ -1,0 +1,163 @@
+// This machine, asked once, and said line by line.
+#include <functional>
+
+#include "dcuop/doctor/doctor.hpp"
+
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::doctor {
+namespace {
+
+/// What `ask` says; its error's text goes to `problem`.
+template <typename Ask> auto asked(std::string& problem, const Ask& ask) -> std::optional<decltype(ask())> {
+  try {
+    return ask();
+  } catch (const std::exception& fault) {
+    problem = fault.what();
+    return std::nullopt;
+  }
+}
+
+using Lines = std::vector<FactLine>;
+
+void add_absent(Lines& lines, std::string_view name, const std::string& problem) {
+  lines.push_back({std::string(name), "none", problem});
+}
+
+void add_python(Lines& lines, const EnvironmentFacts& facts) {
+  if (!facts.python) {
+    add_absent(lines, "python", facts.python_problem);
+    return;
+  }
+  const auto& python = *facts.python;
+  lines.push_back({"python", python.implementation + " " + python.version, python.origin});
+  lines.push_back({"python executable", python.executable.string(), python.origin});
+  lines.push_back({"python EXT_SUFFIX", python.ext_suffix, "sysconfig"});
+  lines.push_back({"python include", python.include_dir.string(), "sysconfig"});
+}
+
+void add_torch(Lines& lines, const EnvironmentFacts& facts) {
+  if (!facts.torch) {
+    add_absent(lines, "torch", facts.torch_problem);
+    return;
+  }
+  const auto& torch = *facts.torch;
+  const auto version_file = (torch.package / "version.py").string();
+  const auto libc10 = torch.libraries.empty() ? torch.library_dir.string() : torch.libraries.front().string();
+  lines.push_back({"torch", torch.summary(), version_file});
+  lines.push_back({"torch hip", torch.hip.empty() ? "none" : torch.hip, version_file});
+  lines.push_back({"torch cuda", torch.cuda.empty() ? "none" : torch.cuda, version_file});
+  if (!torch.dtk.empty()) {
+    lines.push_back({"torch dtk", torch.dtk, "tag of its version " + torch.version});
+  }
+  lines.push_back({"torch libraries", torch.library_dir.string(), "real path of libtorch_cpu.so"});
+  lines.push_back({"torch C++ string ABI",
+                   !torch.cxx11_abi   ? "unknown"
+                   : *torch.cxx11_abi ? "cxx11 (_GLIBCXX_USE_CXX11_ABI=1)"
+                                      : "pre-cxx11 (_GLIBCXX_USE_CXX11_ABI=0)",
+                   "symbols of " + libc10});
+  if (!torch.pybind11_build_abi.empty()) {
+    lines.push_back({"torch pybind11 ABI",
+                     torch.pybind11_compiler + torch.pybind11_stdlib + torch.pybind11_build_abi,
+                     "libtorch_python.so"});
+  }
+}
+
+void add_compilers(Lines& lines, const EnvironmentFacts& facts) {
+  if (facts.hip_compiler) {
+    const auto& hip = *facts.hip_compiler;
+    lines.push_back({"HIP compiler", hip.program.string(), hip.origin});
+    lines.push_back(
+        {"HIP version", hip.hip_version.empty() ? "unknown" : hip.hip_version, hip.program.string()});
+    lines.push_back({"HIP compiler's clang", hip.version_line.empty() ? hip.version : hip.version_line,
+                     hip.program.string()});
+  } else {
+    add_absent(lines, "HIP compiler", facts.hip_compiler_problem);
+  }
+  if (facts.host_compiler) {
+    const auto& host = *facts.host_compiler;
+    lines.push_back({"C++ compiler", host.program.string(), host.origin});
+    lines.push_back({"C++ compiler version", host.version_line.empty() ? host.version : host.version_line,
+                     host.program.string()});
+  } else {
+    add_absent(lines, "C++ compiler", facts.host_compiler_problem);
+  }
+}
+
+void add_toolkit(Lines& lines, const EnvironmentFacts& facts) {
+  if (!facts.rocm) {
+    add_absent(lines, "toolkit",
+               facts.rocm_problem.empty() ? "no DTK or ROCm root was found" : facts.rocm_problem);
+    return;
+  }
+  const auto& rocm = *facts.rocm;
+  lines.push_back(
+      {"toolkit",
+       (rocm.is_dtk ? "DTK " : "ROCm ") + (rocm.version.empty() ? "of unknown version" : rocm.version),
+       rocm.version_source.empty() ? "no version file" : rocm.version_source});
+  lines.push_back({"toolkit root", rocm.root.string(), rocm.origin});
+}
+
+void add_devices(Lines& lines, const EnvironmentFacts& facts) {
+  const auto& devices = facts.devices;
+  if (devices.devices.empty()) {
+    lines.push_back({"devices", "none", join(devices.sources, "; ")});
+  }
+  for (std::size_t i = 0; i < devices.devices.size(); ++i) {
+    const auto& device = devices.devices[i];
+    auto value = device.target_id.empty() ? device.name : device.target_id;
+    if (!device.name.empty() && !device.target_id.empty()) {
+      value += " " + device.name;
+    }
+    if (device.compute_units > 0) {
+      value += ", " + counted(device.compute_units, "compute unit");
+    }
+    lines.push_back({"device " + std::to_string(i), value, device.source});
+  }
+  for (const auto& disagreement : devices.disagreements) {
+    lines.push_back({"devices disagree", disagreement, ""});
+  }
+}
+
+} // namespace
+
+EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& wanted_python) {
+  EnvironmentFacts facts;
+  facts.python = asked(facts.python_problem, [&] { return probe::find_python(machine, wanted_python); });
+  if (facts.python) {
+    auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(machine, *facts.python); });
+    if (torch && *torch) {
+      facts.torch = std::move(*torch);
+    } else if (torch) {
+      facts.torch_problem = "no torch on the search path of " + facts.python->executable.string();
+    }
+  } else {
+    facts.torch_problem = "no Python to look for it";
+  }
+  facts.hip_compiler = asked(facts.hip_compiler_problem, [&] { return probe::find_hip_compiler(machine); });
+  facts.host_compiler =
+      asked(facts.host_compiler_problem, [&] { return probe::find_host_compiler(machine); });
+  if (auto rocm = asked(facts.rocm_problem, [&] { return probe::find_rocm(machine); })) {
+    facts.rocm = std::move(*rocm);
+  }
+  std::string problem;
+  if (auto devices = asked(problem, [&] { return probe::find_devices(machine, true); })) {
+    facts.devices = std::move(*devices);
+  } else {
+    facts.devices.sources.push_back(problem);
+  }
+  return facts;
+}
+
+std::vector<FactLine> fact_lines(const EnvironmentFacts& facts) {
+  Lines lines;
+  add_python(lines, facts);
+  add_torch(lines, facts);
+  add_compilers(lines, facts);
+  add_toolkit(lines, facts);
+  add_devices(lines, facts);
+  return lines;
+}
+
+} // namespace dcuop::doctor

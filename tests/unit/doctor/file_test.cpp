@@ -1,0 +1,122 @@
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "clinic.hpp"
+
+namespace dcuop::doctor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class FileChecks : public Clinic {
+ protected:
+  std::string content_of(const std::filesystem::path& file) { return read_file(file).value_or(""); }
+  std::filesystem::path healthy() { return build("healthy.so", "int answer(void) { return 42; }"); }
+  /// A copy of a healthy library with one byte of its header changed.
+  std::filesystem::path with_byte(const std::string& name, std::size_t at, char value) {
+    auto bytes = content_of(healthy());
+    bytes.at(at) = value;
+    return write(name, bytes);
+  }
+};
+
+TEST_F(FileChecks, NameWhatIsNoElfFile) {
+  std::filesystem::create_directory(directory_ / "directory.so");
+  write("empty.so", "");
+  write("short.so", "\177ELF\002\001\001");
+  write("lfs.so", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+  write("text.so",
+        "<!DOCTYPE html><html><body>404: this file is not here, and this is no library</body></html>");
+  write("archive.so", "!<arch>\nfoo.o/          0           0     0     644     0         `\n");
+  const std::vector<std::pair<std::string, std::string>> expected = {
+      {"nowhere.so", "DCU101"}, {"directory.so", "DCU102"}, {"empty.so", "DCU104"},  {"short.so", "DCU105"},
+      {"lfs.so", "DCU106"},     {"text.so", "DCU107"},      {"archive.so", "DCU108"}};
+  for (const auto& [name, rule] : expected) {
+    const auto report = examine(directory_ / name);
+    EXPECT_THAT(errors_of(report), ElementsAre(rule)) << name;
+    EXPECT_EQ(report.verdict, Verdict::does_not_load) << name;
+    EXPECT_THAT(report.headline, testing::StartsWith("does not load: ")) << name;
+    EXPECT_FALSE(report.findings.front().fix.empty()) << name;
+  }
+}
+
+TEST_F(FileChecks, NameAnotherMachineThatGlibcCallsMissing) {
+  const auto report = examine(with_byte("arm.so", 18, '\xb7')); // e_machine: EM_AARCH64
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU110"));
+  EXPECT_THAT(report.findings.front().cause, HasSubstr("AArch64"));
+  EXPECT_THAT(evidence_of(report, "DCU110"), HasSubstr("No such file or directory"));
+}
+
+TEST_F(FileChecks, NameA32BitLibraryBeforeItsMachine) {
+  const auto report = examine(with_byte("narrow.so", 4, 1)); // EI_CLASS: ELFCLASS32
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU109"));
+  EXPECT_THAT(report.findings.front().cause, HasSubstr("32-bit, the interpreter is 64-bit"));
+}
+
+TEST_F(FileChecks, NameATruncatedFileWithBothSizes) {
+  const auto bytes = content_of(healthy());
+  const auto file = write("cut.so", std::string_view(bytes).substr(0, bytes.size() / 3));
+  const auto report = examine(file);
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU111"));
+  EXPECT_THAT(report.findings.front().cause,
+              HasSubstr("has " + std::to_string(bytes.size() / 3) + " of the "));
+  EXPECT_THAT(evidence_of(report, "DCU111"), HasSubstr("SIGBUS"));
+}
+
+TEST_F(FileChecks, NeverThrowWhereverAFileIsCut) {
+  const auto bytes = content_of(healthy());
+  for (std::size_t size = 0; size < bytes.size() - 64; size += 97) {
+    const auto report = examine(write("cut.so", std::string_view(bytes).substr(0, size)));
+    EXPECT_FALSE(report.findings.empty()) << size;
+    const bool loads = report.verdict == Verdict::loads;
+    EXPECT_EQ(loads, find(report, "DCU112") != nullptr) << "cut at " << size << ": " << report.headline;
+  }
+}
+
+TEST_F(FileChecks, WarnOfCutSectionHeadersAlone) {
+  const auto bytes = content_of(healthy());
+  const auto report = examine(write("headless.so", std::string_view(bytes).substr(0, bytes.size() - 8)));
+  EXPECT_EQ(report.verdict, Verdict::loads);
+  EXPECT_NE(find(report, "DCU112"), nullptr);
+}
+
+TEST_F(FileChecks, NameWhatIsNotASharedObject) {
+  const auto object =
+      build("object.so", "int answer(void) { return 42; }", {"-c", "-fno-lto", "-U_FORTIFY_SOURCE"});
+  EXPECT_THAT(examine(object).findings.front().cause, HasSubstr("an object file"));
+  const auto program = build("program.so", "int main(void) { return 0; }",
+                             {"-no-pie", "-fno-pie", "-nostartfiles", "-static"});
+  const auto executable = examine(std::filesystem::canonical(python_with_torch));
+  EXPECT_THAT(errors_of(executable), ElementsAre("DCU114"));
+  EXPECT_THAT(executable.findings.front().cause, HasSubstr("executable"));
+}
+
+TEST_F(FileChecks, WarnOfAnExecutableStack) {
+  const auto report = examine(build("stack.so", "int answer(void) { return 42; }", {"-Wl,-z,execstack"}));
+  ASSERT_NE(find(report, "DCU115"), nullptr);
+  EXPECT_THAT(evidence_of(report, "DCU115"), HasSubstr("glibc 2."));
+}
+
+TEST_F(FileChecks, WarnOfMuchStaticThreadLocalStorage) {
+  const std::string source = "static __thread char block[SIZE]; char* place(void) { return block; }";
+  const std::vector<std::string> options = {"-ftls-model=initial-exec"};
+  const auto large = examine(build("large.so", source, {"-ftls-model=initial-exec", "-DSIZE=8192"}));
+  ASSERT_NE(find(large, "DCU117"), nullptr);
+  EXPECT_THAT(find(large, "DCU117")->cause, HasSubstr("8192 bytes"));
+  const auto small = examine(build("small.so", source, {"-ftls-model=initial-exec", "-DSIZE=256"}));
+  EXPECT_EQ(find(small, "DCU117"), nullptr);
+}
+
+TEST_F(FileChecks, FindNothingInAHealthyLibrary) {
+  const auto report = examine(healthy());
+  EXPECT_THAT(errors_of(report), IsEmpty());
+  EXPECT_EQ(report.verdict, Verdict::loads);
+  EXPECT_THAT(report.headline, testing::StartsWith("loads. No error found ("));
+  EXPECT_GT(report.checks, 40);
+}
+
+} // namespace
+} // namespace dcuop::doctor
