@@ -1,0 +1,143 @@
+// dcuop doctor: why a file does not load, or not launch, here.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report_text.hpp"
+
+#include "dcuop/doctor/doctor.hpp"
+#include "dcuop/elf/bundle.hpp"
+#include "dcuop/op/manifest.hpp"
+#include "dcuop/store/store.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::cli {
+namespace {
+
+struct Request {
+  std::string target;
+  std::vector<std::string> archs;
+};
+
+/// A path to a library, rather than an op's name or directory.
+bool names_a_file(const std::string& target, const std::filesystem::path& working_directory) {
+  const auto path = absolute_from(target, working_directory);
+  if (const auto identity = identity_of(path)) {
+    return !identity->is_directory() && path.filename() != "dcuop.toml";
+  }
+  return path.filename().string().find(".so") != std::string::npos;
+}
+
+std::vector<std::string> checked_archs(const std::vector<std::string>& given) {
+  std::vector<std::string> archs;
+  for (const auto& part : given) {
+    for (const auto& arch : split(part, ',')) {
+      const auto target = elf::TargetId::parse(arch);
+      if (!target || !target->processor.starts_with("gfx")) {
+        throw Error(ExitCode::usage, "--arch " + arch + " is not a target id",
+                    "write it like gfx936 or gfx90a:sramecc+:xnack-");
+      }
+      archs.push_back(target->text());
+    }
+  }
+  return archs;
+}
+
+store::Entry newest_entry(Context& context, const op::Op& op) {
+  const auto entries = context.store().entries_of(op.name, op.directory);
+  if (entries.empty()) {
+    throw Error(ExitCode::failed, op.name + " has no entry in the cache: there is no file to examine",
+                "dcuop build " + op.name);
+  }
+  return *std::max_element(entries.begin(), entries.end(),
+                           [](const store::Entry& a, const store::Entry& b) { return a.built < b.built; });
+}
+
+doctor::Question question_of(Context& context, const Request& request) {
+  doctor::Question question;
+  question.archs = checked_archs(request.archs);
+  if (request.target.empty()) {
+    return question;
+  }
+  if (names_a_file(request.target, context.working_directory)) {
+    question.file = request.target;
+    return question;
+  }
+  const auto ops = op::select_ops({request.target}, context.working_directory);
+  if (ops.size() != 1) {
+    throw Error(ExitCode::usage, request.target + " names " + counted(ops.size(), "op"), "name one of them");
+  }
+  const auto& op = ops.front();
+  question.file = newest_entry(context, op).artifact_path();
+  question.op_name = op.name;
+  question.module_name = op.name;
+  question.use = op.kind == op::Kind::pybind_module ? doctor::Use::python_module : doctor::Use::library;
+  return question;
+}
+
+void print(Context& context, const doctor::Report& report) {
+  const bool environment_only = report.verdict == doctor::Verdict::environment_only;
+  const bool verbose = context.terminal.options().verbose;
+  const ReportStyle style{context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en,
+                          verbose || environment_only, context.environment.get("HOME").value_or("")};
+  const bool bad = std::any_of(report.findings.begin(), report.findings.end(), [](const auto& finding) {
+    return finding.severity == finding::Severity::error;
+  });
+  auto& terminal = context.terminal;
+  const bool zh = style.language == finding::LanguageOfText::zh;
+  terminal.answer(
+      terminal.styled(zh ? report.headline_chinese : report.headline, bad ? Style::red : Style::green));
+  print_findings(terminal, report.findings, style);
+  if (!report.findings.empty()) {
+    terminal.answer("  " + count_line(report.findings, style));
+  }
+  if (verbose || environment_only) {
+    terminal.answer("");
+    print_facts(terminal, report.facts, style);
+  }
+}
+
+ExitCode run(Context& context, const Request& request) {
+  const auto question = question_of(context, request);
+  const auto machine = context.machine();
+  const auto facts = doctor::gather_facts(machine, context.config.text("python"));
+  const auto report = doctor::diagnose(question, facts, machine);
+  if (context.json()) {
+    context.terminal.answer(
+        doctor::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    print(context, report);
+  }
+  const bool bad = std::any_of(report.findings.begin(), report.findings.end(), [](const auto& finding) {
+    return finding.severity == finding::Severity::error;
+  });
+  return bad ? ExitCode::failed : ExitCode::ok;
+}
+
+} // namespace
+
+void add_doctor(Commands& commands) {
+  auto request = std::make_shared<Request>();
+  auto* command = commands.add("doctor", "Say why an operator does not load, or not launch, on this machine",
+                               "  dcuop doctor                         this machine alone\n"
+                               "  dcuop doctor affine                  the op's newest entry in the cache\n"
+                               "  dcuop doctor ./affine.so --arch gfx936\n"
+                               "  dcuop doctor ./affine.so --json\n"
+                               "  dcuop rule DCU210                    more about a finding");
+  command->add_option("target", request->target, "A .so file, or an op's name or directory")
+      ->type_name("OP|FILE.so");
+  command
+      ->add_option("--arch", request->archs, "Judge launch for this target id instead of the visible devices")
+      ->type_name("ARCH[,ARCH]")
+      ->allow_extra_args(false);
+  commands.run(command, [request](Context& context) { return run(context, *request); });
+}
+
+} // namespace dcuop::cli
