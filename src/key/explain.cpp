@@ -9,13 +9,19 @@ namespace dcuop::key {
 
 namespace {
 
-const Component* find(const Components& components, const Component& like) {
-  for (const Component& component : components.all()) {
-    if (component.group == like.group && component.name == like.name) {
-      return &component;
+/// Names are not unique: two compilers may each have a "linker ld". What both sides have, by content, is unchanged;
+/// only what is left over is paired by name.
+std::vector<Component> without_common(const Components& from, const Components& others) {
+  std::vector<Component> left;
+  for (const Component& component : from.all()) {
+    const bool common = std::any_of(others.all().begin(), others.all().end(), [&](const Component& other) {
+      return other.group == component.group && other.name == component.name && other.digest == component.digest;
+    });
+    if (!common) {
+      left.push_back(component);
     }
   }
-  return nullptr;
+  return left;
 }
 
 std::string quoted(const std::string& value) { return value.empty() ? "empty" : '"' + value + '"'; }
@@ -70,19 +76,21 @@ std::string alone(const Component& component, bool is_new) {
 } // namespace
 
 std::vector<Difference> compare_components(const Components& before, const Components& now) {
+  std::vector<Component> gone = without_common(before, now);
   std::vector<Difference> differences;
-  for (const Component& component : now.all()) {
-    const Component* old = find(before, component);
-    if (old == nullptr) {
+  for (const Component& component : without_common(now, before)) {
+    const auto old = std::find_if(gone.begin(), gone.end(), [&](const Component& other) {
+      return other.group == component.group && other.name == component.name;
+    });
+    if (old == gone.end()) {
       differences.push_back({component.group, component.name, alone(component, true)});
-    } else if (old->digest != component.digest) {
+    } else {
       differences.push_back({component.group, component.name, change_of(*old, component)});
+      gone.erase(old);
     }
   }
-  for (const Component& component : before.all()) {
-    if (find(now, component) == nullptr) {
-      differences.push_back({component.group, component.name, alone(component, false)});
-    }
+  for (const Component& component : gone) {
+    differences.push_back({component.group, component.name, alone(component, false)});
   }
   return differences;
 }

@@ -70,6 +70,13 @@ TEST(Explain, InWords) {
   EXPECT_THAT(texts(of({{Group::flag, "f", "-a -b"}}), of({{Group::flag, "f", "-b -a"}})), ElementsAre("f are in another order"));
 }
 
+TEST(Explain, EqualNamesArePairedByContentFirst) {
+  const Components before = of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "two"}});
+  EXPECT_THAT(texts(before, of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "three"}})),
+              ElementsAre("linker ld was \"two\", is \"three\""));
+  EXPECT_THAT(texts(before, of({{Group::toolchain, "linker ld", "two"}})), ElementsAre("linker ld is gone"));
+}
+
 TEST(Explain, ReplacedPartOfTheSameVersion) {
   Components before;
   before.add(Group::toolchain, "library libLLVM", digest_of("1"), "15.0.6");
