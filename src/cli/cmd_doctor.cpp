@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
@@ -60,6 +62,44 @@ store::Entry newest_entry(Context& context, const op::Op& op) {
                            [](const store::Entry& a, const store::Entry& b) { return a.built < b.built; });
 }
 
+/// The entry of the cache whose artifact this is.
+std::optional<store::Entry> entry_with(Context& context, const std::filesystem::path& artifact) {
+  try {
+    if (lies_below(artifact, context.store().root())) {
+      for (auto& entry : context.store().list(store::Shelf::entries)) {
+        if (entry.artifact_path() == artifact) {
+          return std::move(entry);
+        }
+      }
+    }
+  } catch (const Error& no_cache) {
+    log_debug(std::string("no build record: ") + no_cache.what());
+  }
+  return std::nullopt;
+}
+
+/// What the builder kept beside the artifact.
+void take_record(const store::Entry& entry, doctor::Question& question) {
+  question.op_name = entry.name;
+  question.module_name = entry.name;
+  const auto facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  const auto text = [&facts](const char* name) {
+    const bool there = facts.is_object() && facts.contains(name) && facts[name].is_string();
+    return there ? facts[name].get<std::string>() : std::string{};
+  };
+  if (const auto kind = text("kind"); !kind.empty()) {
+    question.use =
+        kind == op::to_string(op::Kind::pybind_module) ? doctor::Use::python_module : doctor::Use::library;
+  }
+  std::vector<std::string> parts;
+  for (const char* name : {"torch", "python", "hip"}) {
+    if (const auto value = text(name); !value.empty()) {
+      parts.push_back(std::string(name) + " " + value);
+    }
+  }
+  question.built_with = join(parts, ", ");
+}
+
 doctor::Question question_of(Context& context, const Request& request) {
   doctor::Question question;
   question.archs = checked_archs(request.archs);
@@ -68,6 +108,9 @@ doctor::Question question_of(Context& context, const Request& request) {
   }
   if (names_a_file(request.target, context.working_directory)) {
     question.file = request.target;
+    if (const auto entry = entry_with(context, absolute_from(request.target, context.working_directory))) {
+      take_record(*entry, question);
+    }
     return question;
   }
   const auto ops = op::select_ops({request.target}, context.working_directory);
@@ -75,10 +118,9 @@ doctor::Question question_of(Context& context, const Request& request) {
     throw Error(ExitCode::usage, request.target + " names " + counted(ops.size(), "op"), "name one of them");
   }
   const auto& op = ops.front();
-  question.file = newest_entry(context, op).artifact_path();
-  question.op_name = op.name;
-  question.module_name = op.name;
-  question.use = op.kind == op::Kind::pybind_module ? doctor::Use::python_module : doctor::Use::library;
+  const auto entry = newest_entry(context, op);
+  question.file = entry.artifact_path();
+  take_record(entry, question);
   return question;
 }
 

@@ -110,7 +110,7 @@ void CaseFile::trace_load() {
   uses_torch = mentions_torch(*image);
   trace_interpreter();
   if (uses_torch && facts.torch) {
-    trace_torch();
+    trace_torch(*facts.torch);
   }
   closure = elf::resolve_closure(*image, loader_context(process.files()));
   bind();
@@ -135,15 +135,15 @@ void CaseFile::trace_interpreter() {
   }
 }
 
-void CaseFile::trace_torch() {
+void CaseFile::trace_torch(const probe::Torch& torch) {
   // torch/__init__.py opens this one, alone, with RTLD_GLOBAL; torch._C and what it brings stay RTLD_LOCAL
   // unless TORCH_USE_RTLD_GLOBAL asks for the old way.
-  const auto global_deps = facts.torch->package / "lib" / "libtorch_global_deps.so";
+  const auto global_deps = torch.package / "lib" / "libtorch_global_deps.so";
   std::vector<std::filesystem::path> libraries;
   if (identity_of(global_deps)) {
     libraries.push_back(global_deps);
   }
-  libraries.insert(libraries.end(), facts.torch->libraries.begin(), facts.torch->libraries.end());
+  libraries.insert(libraries.end(), torch.libraries.begin(), torch.libraries.end());
   const bool all_global = machine.environment.get_nonempty("TORCH_USE_RTLD_GLOBAL").has_value();
   for (const auto& library : libraries) {
     const auto* root = pool.read(library);
@@ -258,6 +258,10 @@ void CaseFile::fix_by_building(finding::Finding& finding, const std::string& opt
   const std::string command = "dcuop build " + (question.op_name.empty() ? "OP" : question.op_name) +
                               (options.empty() ? "" : " " + options);
   const std::string python = facts.python ? facts.python->executable.string() : "";
+  // Of linking and device code only: a damaged file was not built so.
+  if (!question.built_with.empty() && finding.rule >= "DCU200") {
+    finding.evidence.push_back({"built with", question.built_with});
+  }
   finding.fix = command;
   finding.chinese.fix = command;
   if (uses_torch && facts.torch && options.empty()) {

@@ -87,7 +87,7 @@ struct CaseFile {
 
  private:
   void trace_interpreter();
-  void trace_torch();
+  void trace_torch(const probe::Torch& torch);
   void bind();
 };
 

@@ -71,13 +71,24 @@ std::string all_targets_text(const elf::DeviceCode& code) {
   return targets.empty() ? "no target" : join(targets, ", ");
 }
 
+/// The kernel's own name: without an unnamed namespace before it, template arguments or parameters behind it.
+std::string kernel_name(const std::string& mangled) {
+  constexpr std::string_view unnamed = "(anonymous namespace)::";
+  auto name = elf::demangled(mangled);
+  for (auto at = name.find(unnamed); at != std::string::npos; at = name.find(unnamed)) {
+    name.erase(at, unnamed.size());
+  }
+  name.erase(std::min({name.find('('), name.find('<'), name.size()}));
+  const auto space = name.rfind(' '); // a template's demangled name begins with its return type
+  return space == std::string::npos ? name : name.substr(space + 1);
+}
+
 /// "unit 2 (kernel scale_bias): gfx906": a unit has no name in the file, its first kernel has one.
 std::string unit_text(const elf::DeviceCode& code, const elf::Bundle& bundle) {
   std::string text = "unit " + std::to_string(&bundle - code.bundles.data() + 1);
   for (const auto* object : device_objects(bundle)) {
     if (!object->kernels.empty()) {
-      const auto name = elf::demangled(object->kernels.front().name);
-      text += " (kernel " + name.substr(0, name.find('(')) + ")";
+      text += " (kernel " + kernel_name(object->kernels.front().name) + ")";
       break;
     }
   }

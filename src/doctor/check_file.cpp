@@ -55,6 +55,10 @@ void check_kind(CaseFile& file, Findings& findings) {
   }
   auto& finding = findings.back();
   finding.evidence.push_back({"file", file.path.string()});
+  std::error_code no_link;
+  if (const auto target = std::filesystem::read_symlink(file.path, no_link); !no_link) {
+    finding.evidence.push_back({"so", "it is a symbolic link to " + target.string()});
+  }
   if (file.identity.kind == elf::FileKind::lfs_pointer) {
     finding.fix = finding.chinese.fix = "git lfs install && git lfs pull";
   } else {

@@ -120,11 +120,11 @@ void report_torch(CaseFile& file, const Missing& missing, Findings& findings) {
     finding.chinese.fix = "dcuop doctor " + file.path.string() + " --python PATH   （装有 torch 的 Python）";
     findings.push_back(std::move(finding));
   }
-  if (!missing.torch_hip.empty()) {
+  if (const auto& torch = file.facts.torch; torch && !missing.torch_hip.empty()) {
     auto finding =
         file.finding("DCU204", {{"libraries", names_of(missing.torch_hip)}, {"torch", torch_text(file)}});
     finding.evidence.push_back({"wanted by", file.chain_to(*missing.torch_hip.front())});
-    finding.evidence.push_back({"offered", file.facts.torch->library_dir.string() + " has no HIP library"});
+    finding.evidence.push_back({"offered", torch->library_dir.string() + " has no HIP library"});
     finding.fix =
         "install the DTK (+das...dtk) or ROCm wheel of torch, or name the Python that has it: --python PATH";
     finding.chinese.fix =

@@ -32,6 +32,11 @@ bool registers_torch_ops(const elf::Image& image) {
   });
 }
 
+/// Python imports any name, but nobody imports lib<name>.so: such files make modules for others to find.
+bool named_like_a_library(const CaseFile& file) {
+  return file.file_name.starts_with("lib") && file.file_name.find(".cpython-") == std::string::npos;
+}
+
 bool looks_like_module(const CaseFile& file) {
   const bool tagged = file.file_name.find(".cpython-") != std::string::npos ||
                       file.file_name.find(".abi3.so") != std::string::npos;
@@ -61,7 +66,8 @@ void report_missing(CaseFile& file, const std::string& module, Findings& finding
 }
 
 void check_init(CaseFile& file, Findings& findings) {
-  if (file.question.use == Use::library) {
+  const bool guess = file.question.use == Use::guess;
+  if (file.question.use == Use::library || (guess && named_like_a_library(file))) {
     return;
   }
   const auto module = module_name(file);
@@ -70,7 +76,7 @@ void check_init(CaseFile& file, Findings& findings) {
     return;
   }
   if (found.empty()) {
-    if (file.question.use == Use::python_module || looks_like_module(file)) {
+    if (!guess || looks_like_module(file)) {
       report_missing(file, module, findings);
     }
     return;
@@ -88,7 +94,8 @@ void check_init(CaseFile& file, Findings& findings) {
 }
 
 void check_import_order(CaseFile& file, Findings& findings) {
-  if (!file.uses_torch || file.process.torch.empty() || !file.missing().empty()) {
+  const auto& torch = file.facts.torch;
+  if (!torch || file.process.torch.empty() || !file.missing().empty()) {
     return;
   }
   const auto alone = elf::resolve_closure(*file.image, file.loader_context(file.process.interpreter));
@@ -103,7 +110,7 @@ void check_import_order(CaseFile& file, Findings& findings) {
   }
   auto finding = file.finding("DCU232");
   finding.evidence.push_back({"wanted", join(lacking, ", ")});
-  finding.evidence.push_back({"offered", "torch " + file.facts.torch->summary() + " brings them"});
+  finding.evidence.push_back({"offered", "torch " + torch->summary() + " brings them"});
   finding.fix = finding.chinese.fix = "import torch";
   findings.push_back(std::move(finding));
 }

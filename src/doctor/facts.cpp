@@ -126,11 +126,12 @@ EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& 
   EnvironmentFacts facts;
   facts.python = asked(facts.python_problem, [&] { return probe::find_python(machine, wanted_python); });
   if (facts.python) {
-    auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(machine, *facts.python); });
-    if (torch && *torch) {
+    const auto& python = *facts.python;
+    if (auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(machine, python); })) {
       facts.torch = std::move(*torch);
-    } else if (torch) {
-      facts.torch_problem = "no torch on the search path of " + facts.python->executable.string();
+    }
+    if (!facts.torch && facts.torch_problem.empty()) {
+      facts.torch_problem = "no torch on the search path of " + python.executable.string();
     }
   } else {
     facts.torch_problem = "no Python to look for it";

@@ -54,6 +54,7 @@ struct Question {
   std::vector<std::string> archs; ///< --arch: judged instead of the visible devices
   std::string module_name; ///< the name it will be imported by; empty: the file's stem up to the first '.'
   Use use = Use::guess;
+  std::string built_with; ///< the build record in a line ("torch 1.13.1 cpu, python 3.11.2"); empty: unknown
 };
 
 enum class Verdict { loads, loads_cannot_launch, does_not_load, environment_only };

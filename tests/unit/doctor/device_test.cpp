@@ -72,6 +72,16 @@ TEST_F(DeviceChecks, RefuseCodeOfAnotherProcessor) {
   EXPECT_THAT(find(report, "DCU301")->fix, HasSubstr("--arch gfx936"));
 }
 
+TEST_F(DeviceChecks, SayWhatItWasBuiltWithAndHowToBuildIt) {
+  Question question;
+  question.file = with_units({{"gfx906"}});
+  question.op_name = "affine";
+  question.built_with = "torch 2.1.0 hip 5.7, python 3.10.12";
+  const auto report = diagnose(question, with_devices({"gfx936"}), machine());
+  EXPECT_THAT(evidence_of(report, "DCU301"), HasSubstr("built with: torch 2.1.0 hip 5.7, python 3.10.12"));
+  EXPECT_EQ(find(report, "DCU301")->fix, "dcuop build affine --arch gfx936");
+}
+
 TEST_F(DeviceChecks, JudgeEveryUnitAndNotTheFile) {
   const auto file = with_units({{"gfx906", "gfx936"}, {"gfx906"}, {"gfx936"}});
   const auto report = examine_with(file, {"gfx936"});

@@ -43,6 +43,12 @@ TEST_F(FileChecks, NameWhatIsNoElfFile) {
   }
 }
 
+TEST_F(FileChecks, FollowADanglingLinkByName) {
+  std::filesystem::create_symlink("gone.so", directory_ / "link.so");
+  EXPECT_THAT(evidence_of(examine(directory_ / "link.so"), "DCU101"),
+              HasSubstr("a symbolic link to gone.so"));
+}
+
 TEST_F(FileChecks, NameAnotherMachineThatGlibcCallsMissing) {
   const auto report = examine(with_byte("arm.so", 18, '\xb7')); // e_machine: EM_AARCH64
   EXPECT_THAT(errors_of(report), ElementsAre("DCU110"));

@@ -202,6 +202,9 @@ TEST_F(SymbolChecks, WantTheInitFunctionOfTheName) {
   const auto python2 = examine(plain);
   ASSERT_THAT(errors_of(python2), ElementsAre("DCU230"));
   EXPECT_THAT(evidence_of(python2, "DCU230"), HasSubstr("Python 2"));
+  const auto lib = module("libafter.so", "");
+  std::filesystem::rename(lib, directory_ / "libother.so");
+  EXPECT_THAT(errors_of(examine(directory_ / "libother.so")), IsEmpty()) << "nobody imports lib*.so";
   Question library_question;
   library_question.file = plain;
   library_question.use = Use::library;
