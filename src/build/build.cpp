@@ -9,6 +9,7 @@
 #include "inspect.hpp"
 #include "look_up.hpp"
 #include "units.hpp"
+#include "workplace.hpp"
 
 #include "dcuop/build/explain.hpp"
 #include "dcuop/build/find_entry.hpp"
@@ -45,11 +46,14 @@ class OpBuild {
   void make();
   void link_and_publish(const std::vector<UnitOutcome>& units);
   void publish(const Digest& link_request, StepResult& link, store::PrivateDirectory directory);
+  void publish_entry(const Digest& link_request, const StepResult& link, const key::InputSet& all,
+                     store::PrivateDirectory&& directory);
+  void keep_privately(const Digest& key, store::PrivateDirectory directory);
   void finish_hit(store::Entry entry);
   void fail(const FailedCommand& failed);
   void fail_artifact(const std::string& fault, const StepResult& link);
   [[nodiscard]] std::string facts_with_time() const;
-  [[nodiscard]] bool cacheable() const { return uncacheable_.empty() && !workshop_.store.read_only(); }
+  [[nodiscard]] bool cacheable() const { return uncacheable_.empty(); }
 
   const key::Request& request_;
   const Workshop& workshop_;
@@ -224,56 +228,73 @@ void OpBuild::link_and_publish(const std::vector<UnitOutcome>& units) {
   }
   const JobSlots::Slot slot = workshop_.slots.acquire(0);
   workshop_.observer.started(request_, "link");
-  store::PrivateDirectory directory = workshop_.store.private_directory();
-  StepResult link = link_objects(request_, objects, directory.path(), workshop_.processes, memo_);
+  Workplace place = make_workplace(workshop_);
+  if (!place.problem.empty()) {
+    uncacheable_.push_back(place.problem);
+  }
+  StepResult link = link_objects(request_, objects, place.directory.path(), workshop_.processes, memo_);
   workshop_.observer.finished(request_, "link", link.wall);
   log_ += link.log;
   if (!link.ok) {
     fail(link.failure);
     return;
   }
-  if (const std::string fault = fault_of_artifact(request_, directory.path() / request_.artifact); !fault.empty()) {
+  if (const std::string fault = fault_of_artifact(request_, place.directory.path() / request_.artifact); !fault.empty()) {
     fail_artifact(fault, link);
     return;
   }
-  publish(link_request, link, std::move(directory));
+  publish(link_request, link, std::move(place.directory));
 }
 
 void OpBuild::publish(const Digest& link_request, StepResult& link, store::PrivateDirectory directory) {
   uncacheable_.insert(uncacheable_.end(), link.uncacheable.begin(), link.uncacheable.end());
   inputs_.push_back(link.inputs);
   const key::InputSet all = key::merge(inputs_, request_.base);
-  const std::string inputs_text = key::to_json_text(all);
   write_file_atomic(directory.path() / "components.json", key::to_json(request_.components).dump(1));
-  write_file_atomic(directory.path() / "inputs.json", inputs_text);
+  write_file_atomic(directory.path() / "inputs.json", key::to_json_text(all));
   write_file_atomic(directory.path() / "build.log", log_);
-  const Digest key = key_of(link_request, link.inputs);
   result_.status = Status::built;
-  workshop_.store.forget_failure(request_.digest);
-  if (!cacheable()) {
-    result_.cached = false;
-    for (const std::string& reason : uncacheable_) {
-      result_.remarks.push_back("not cached: " + reason);
+  if (cacheable()) {
+    try {
+      publish_entry(link_request, link, all, std::move(directory));
+      return;
+    } catch (const Error& fault) {
+      uncacheable_.emplace_back(fault.what());
     }
-    if (workshop_.store.read_only()) {
-      result_.remarks.push_back("not cached: " + workshop_.store.root().string() + " is read-only");
-    }
-    result_.entry.key = key;
-    result_.entry.directory = directory.path();
-    result_.entry.artifact = request_.artifact;
-    result_.entry.name = request_.op.name;
-    directory.keep();
-    return;
   }
-  result_.entry = workshop_.store.publish(store::Shelf::entries, std::move(directory),
-                                          {key, request_.op.name, request_.artifact, facts_with_time()});
+  keep_privately(key_of(link_request, link.inputs), std::move(directory));
+}
+
+void OpBuild::publish_entry(const Digest& link_request, const StepResult& link, const key::InputSet& all,
+                            store::PrivateDirectory&& directory) {
+  store::Store& store = workshop_.store;
+  const Digest key = key_of(link_request, link.inputs);
+  result_.entry = store.publish(store::Shelf::entries, std::move(directory),
+                                {key, request_.op.name, request_.artifact, facts_with_time()});
   reach_step();
-  workshop_.store.add_record(link_request, link.inputs.record_digest(), {key, key::to_json_text(link.inputs)});
+  store.add_record(link_request, link.inputs.record_digest(), {key, key::to_json_text(link.inputs)});
   reach_step();
-  workshop_.store.add_record(request_.digest, all.record_digest(), {key, inputs_text});
+  store.add_record(request_.digest, all.record_digest(), {key, key::to_json_text(all)});
   reach_step();
-  workshop_.store.record_origin(result_.entry, request_.op.directory);
-  workshop_.store.stamp_use(store::Shelf::entries, key);
+  store.forget_failure(request_.digest);
+  store.record_origin(result_.entry, request_.op.directory);
+  store.stamp_use(store::Shelf::entries, key);
+}
+
+/// The result is right and usable; only the next build will not find it.
+void OpBuild::keep_privately(const Digest& key, store::PrivateDirectory directory) {
+  for (const std::string& reason : uncacheable_) {
+    result_.remarks.push_back("not cached: " + reason);
+  }
+  if (!result_.entry.directory.empty()) {
+    return; // it was published, and only its index record could not be written
+  }
+  result_.cached = false;
+  result_.entry.key = key;
+  result_.entry.directory = directory.path();
+  result_.entry.artifact = request_.artifact;
+  result_.entry.name = request_.op.name;
+  directory.keep();
 }
 
 /// Compile time is kept with the entry: every later hit saves it.

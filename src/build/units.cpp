@@ -9,6 +9,7 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/log.hpp"
 #include "look_up.hpp"
+#include "workplace.hpp"
 
 namespace dcuop::build {
 
@@ -57,8 +58,8 @@ class ObjectFinder {
 
   /// A directory on the search path has a new name: which headers would be read now?
   std::optional<UnitOutcome> ask(const key::UnitRequest& unit) {
-    const store::PrivateDirectory directory = workshop_.store.private_directory();
-    StepResult step = ask_dependencies(request_, unit, directory.path(), workshop_.processes);
+    const Workplace place = make_workplace(workshop_);
+    StepResult step = ask_dependencies(request_, unit, place.directory.path(), workshop_.processes);
     if (!step.ok || !step.uncacheable.empty()) {
       return std::nullopt;
     }
@@ -67,7 +68,9 @@ class ObjectFinder {
     if (!object) {
       return std::nullopt;
     }
-    workshop_.store.add_record(unit.request, step.inputs.record_digest(), {key, key::to_json_text(step.inputs)});
+    if (place.problem.empty()) {
+      workshop_.store.add_record(unit.request, step.inputs.record_digest(), {key, key::to_json_text(step.inputs)});
+    }
     return reused(unit, std::move(*object), std::move(step.inputs));
   }
 
@@ -77,12 +80,36 @@ class ObjectFinder {
   std::string why_;
 };
 
+/// To the cache, or kept for this build alone when it must not or cannot be published.
+void publish_object(const key::Request& request, const key::UnitRequest& unit, const Workshop& workshop,
+                    store::PrivateDirectory directory, UnitOutcome& outcome) {
+  const Digest key = key_of(unit.request, outcome.inputs);
+  if (outcome.uncacheable.empty()) {
+    try {
+      const std::string facts = nlohmann::json({{"unit", unit.name()}}).dump();
+      outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
+                                              {key, request.op.name, object_name, facts});
+      workshop.store.add_record(unit.request, outcome.inputs.record_digest(),
+                                {key, key::to_json_text(outcome.inputs)});
+      return;
+    } catch (const Error& fault) {
+      outcome.uncacheable.emplace_back(fault.what());
+    }
+  }
+  if (outcome.object.directory.empty()) { // else it was published, and only its index record could not be written
+    outcome.object.directory = directory.path();
+    outcome.object.artifact = object_name;
+    outcome.object.key = key;
+    outcome.keeps = std::move(directory);
+  }
+}
+
 UnitOutcome compile_one(const key::Request& request, const key::UnitRequest& unit, const Workshop& workshop,
                         std::uint64_t expected_memory) {
   const JobSlots::Slot slot = workshop.slots.acquire(expected_memory);
   workshop.observer.started(request, unit.name());
-  store::PrivateDirectory directory = workshop.store.private_directory();
-  StepResult step = compile_unit(request, unit, directory.path(), workshop.processes);
+  Workplace place = make_workplace(workshop);
+  StepResult step = compile_unit(request, unit, place.directory.path(), workshop.processes);
   workshop.observer.finished(request, unit.name(), step.wall);
   UnitOutcome outcome;
   outcome.result = {unit.name(), true, {}, step.wall, step.peak_memory};
@@ -94,18 +121,10 @@ UnitOutcome compile_one(const key::Request& request, const key::UnitRequest& uni
   outcome.inputs = std::move(step.inputs);
   outcome.uncacheable = unit.uncacheable;
   outcome.uncacheable.insert(outcome.uncacheable.end(), step.uncacheable.begin(), step.uncacheable.end());
-  if (!outcome.uncacheable.empty() || workshop.store.read_only()) {
-    outcome.object.directory = directory.path();
-    outcome.object.artifact = object_name;
-    outcome.object.key = key_of(unit.request, outcome.inputs);
-    outcome.keeps = std::move(directory);
-    return outcome;
+  if (!place.problem.empty()) {
+    outcome.uncacheable.push_back(place.problem);
   }
-  const Digest key = key_of(unit.request, outcome.inputs);
-  outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
-                                          {key, request.op.name, object_name, R"({"unit":)" +
-                                           nlohmann::json(unit.name()).dump() + "}"});
-  workshop.store.add_record(unit.request, outcome.inputs.record_digest(), {key, key::to_json_text(outcome.inputs)});
+  publish_object(request, unit, workshop, std::move(place.directory), outcome);
   return outcome;
 }
 

@@ -162,7 +162,7 @@ ExitCode run(const Request& request, Context& context) {
   std::vector<build::OpResult> results;
   {
     BuildView view(terminal, context.environment, context.working_directory, widest);
-    results = build_all(prepared, {store, context.processes, slots, view, options}, view, show);
+    results = build_all(prepared, {store, context.processes, slots, view, options, context.environment}, view, show);
     if (!show && !context.json()) {
       for (const build::OpResult& result : results) {
         if (result.status == build::Status::failed) {

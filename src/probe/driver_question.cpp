@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdlib>
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/temporary_directory.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::probe {
@@ -15,32 +15,18 @@ namespace {
 
 constexpr std::chrono::seconds driver_limit{60};
 
-/// A private directory that goes with its owner. Drivers open neither file with -###, but clang looks whether
-/// the input exists and plans a device link only for an input named *.o.
+/// Drivers open no input with -###, but clang looks whether it exists and plans a device link only for one named *.o.
 class DummyInput {
  public:
-  DummyInput(const Environment& environment, const std::string& name) {
-    auto pattern = (fs::path(environment.get_nonempty("TMPDIR").value_or("/tmp")) / "dcuop-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ExitCode::environment, "cannot make a temporary directory " + pattern,
-                  "set TMPDIR to a directory that is writable and has space");
-    }
-    directory_ = pattern;
-    path_ = directory_ / name;
-    if (!try_write_file_atomic(path_, "")) {
-      remove_tree(directory_);
-      throw Error(ExitCode::environment, "cannot write " + path_.string(),
-                  "set TMPDIR to a directory that is writable and has space");
-    }
+  DummyInput(const Environment& environment, const std::string& name)
+      : directory_(environment), path_(directory_.path() / name) {
+    write_file_atomic(path_, "");
   }
-  ~DummyInput() { remove_tree(directory_); }
-  DummyInput(const DummyInput&) = delete;
-  DummyInput& operator=(const DummyInput&) = delete;
 
   [[nodiscard]] std::string path() const { return path_.string(); }
 
  private:
-  fs::path directory_;
+  TemporaryDirectory directory_;
   fs::path path_;
 };
 

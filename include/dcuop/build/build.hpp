@@ -65,6 +65,7 @@ struct Workshop {
   JobSlots& slots;
   Observer& observer;
   const Options& options;
+  const Environment& environment; ///< TMPDIR, for what cannot be built in the cache
 };
 
 /// The main flow. A compile or link that fails is a result (Status::failed); Error is thrown for what stops the
