@@ -149,7 +149,7 @@ void print(Context& context, const doctor::Report& report) {
 ExitCode run(Context& context, const Request& request) {
   const auto question = question_of(context, request);
   const auto machine = context.machine();
-  const auto facts = doctor::gather_facts(machine, context.config.text("python"));
+  const auto facts = doctor::gather_facts(machine, context.python_wish());
   const auto report = doctor::diagnose(question, facts, machine);
   if (context.json()) {
     context.terminal.answer(

@@ -12,7 +12,7 @@ namespace {
 
 ExitCode run(Context& context) {
   const auto facts =
-      doctor::fact_lines(doctor::gather_facts(context.machine(), context.config.text("python")));
+      doctor::fact_lines(doctor::gather_facts(context.machine(), context.python_wish()));
   if (!context.json()) {
     ReportStyle style;
     style.home = context.environment.get("HOME").value_or("");

@@ -10,6 +10,7 @@
 
 #include "dcuop/cli/config.hpp"
 #include "dcuop/probe/machine.hpp"
+#include "dcuop/probe/python.hpp"
 #include "dcuop/support/environment.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/process.hpp"
@@ -39,6 +40,8 @@ struct Context {
   [[nodiscard]] probe::Machine machine();
   /// --lang > DCUOP_LANG > LC_ALL, LC_MESSAGES, LANG: true for Chinese.
   [[nodiscard]] bool chinese() const;
+  /// --python or the user's configuration; DCUOP_PYTHON is the probe's to read.
+  [[nodiscard]] probe::PythonWish python_wish() const;
   [[nodiscard]] bool json() const { return terminal.options().json; }
 
   std::shared_ptr<store::Store> opened_store;

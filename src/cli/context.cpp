@@ -28,6 +28,11 @@ probe::Machine Context::machine() {
   return {processes, environment, *memos, working_directory, "/"};
 }
 
+probe::PythonWish Context::python_wish() const {
+  const Value& value = config.value("python");
+  return value.origin == "DCUOP_PYTHON" ? probe::PythonWish{} : probe::PythonWish{value.text, value.origin};
+}
+
 bool Context::chinese() const {
   const std::string wanted = config.text("lang");
   if (wanted == "en" || wanted == "zh") {

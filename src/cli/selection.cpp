@@ -20,7 +20,7 @@ Prepared prepare(Context& context, const Selection& selection) {
   prepared.ops = op::select_ops(selection.ops, context.working_directory);
   const probe::Machine machine = context.machine();
   prepared.facts = key::gather_facts(machine, prepared.ops,
-                                     {context.config.text("python"), selection.archs, context.config.list("arch")});
+                                     {context.python_wish(), selection.archs, context.config.list("arch")});
   for (const op::Op& op : prepared.ops) {
     prepared.requests.push_back(key::make_request(op, prepared.facts, machine));
   }

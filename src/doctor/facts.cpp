@@ -122,9 +122,9 @@ void add_devices(Lines& lines, const EnvironmentFacts& facts) {
 
 } // namespace
 
-EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& wanted_python) {
+EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::PythonWish& wish) {
   EnvironmentFacts facts;
-  facts.python = asked(facts.python_problem, [&] { return probe::find_python(machine, wanted_python); });
+  facts.python = asked(facts.python_problem, [&] { return probe::find_python(machine, wish); });
   if (facts.python) {
     const auto& python = *facts.python;
     if (auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(machine, python); })) {

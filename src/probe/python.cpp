@@ -25,7 +25,7 @@ struct Choice {
 /// it is one of pyenv's shims, whose rules are known.
 enum class Kind { program, pyenv_shim, script };
 
-Choice choose(const Machine& machine, const std::string& wanted);
+Choice choose(const Machine& machine, const PythonWish& wish);
 Kind kind_of(const fs::path& path);
 Digest question_of(const Machine& machine, const Choice& choice, Kind kind);
 std::string ask(const Machine& machine, const Choice& choice);
@@ -35,8 +35,8 @@ Python python_from(const std::string& answer, const Choice& choice, Kind kind);
 
 } // namespace
 
-Python find_python(const Machine& machine, const std::string& wanted) {
-  const Choice choice = choose(machine, wanted);
+Python find_python(const Machine& machine, const PythonWish& wish) {
+  const Choice choice = choose(machine, wish);
   const Kind kind = kind_of(choice.path);
   if (kind == Kind::script) {
     return python_from(ask(machine, choice), choice, kind);
@@ -66,9 +66,9 @@ fs::path named(const Machine& machine, const std::string& name, const std::strin
   return absolute_from(*found, machine.working_directory);
 }
 
-Choice choose(const Machine& machine, const std::string& wanted) {
-  if (!wanted.empty()) {
-    return {named(machine, wanted, "--python"), "--python"};
+Choice choose(const Machine& machine, const PythonWish& wish) {
+  if (!wish.path.empty()) {
+    return {named(machine, wish.path, wish.origin), wish.origin};
   }
   if (const auto value = machine.environment.get_nonempty("DCUOP_PYTHON")) {
     return {named(machine, *value, "DCUOP_PYTHON"), "DCUOP_PYTHON"};

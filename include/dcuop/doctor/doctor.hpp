@@ -34,7 +34,7 @@ struct EnvironmentFacts {
   probe::Devices devices;
 };
 /// Never throws for what the machine is like: see the *_problem members.
-[[nodiscard]] EnvironmentFacts gather_facts(const probe::Machine& machine, const std::string& wanted_python);
+[[nodiscard]] EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::PythonWish& wish);
 /// Name, value and origin of each fact, for `dcuop env` and the report's environment section.
 struct FactLine {
   std::string name, value, origin;

@@ -25,7 +25,7 @@ struct Facts {
 };
 
 struct Wishes {
-  std::string python;                        ///< --python, "" for the usual order
+  probe::PythonWish python;                  ///< empty for the usual order
   std::vector<std::string> archs;            ///< --arch
   std::vector<std::string> configured_archs; ///< the user's config
 };

@@ -23,7 +23,15 @@ struct Python {
   std::filesystem::path prefix, base_prefix;
 };
 
-/// `wanted`: --python's value, or empty. Throws Error(environment) when there is none, or it does not answer.
-[[nodiscard]] Python find_python(const Machine& machine, const std::string& wanted);
+/// Which interpreter somebody asked for, and where: "--python", or the place in a configuration file.
+struct PythonWish {
+  PythonWish() = default;
+  PythonWish(std::string wanted, std::string from = "--python") : path(std::move(wanted)), origin(std::move(from)) {}
+  std::string path; ///< empty: nobody did
+  std::string origin;
+};
+
+/// A wish goes before DCUOP_PYTHON, that before the active venv or conda environment. Throws Error(environment) when there is none, or it does not answer.
+[[nodiscard]] Python find_python(const Machine& machine, const PythonWish& wish);
 
 } // namespace dcuop::probe
