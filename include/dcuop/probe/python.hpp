@@ -26,6 +26,7 @@ struct Python {
 /// Which interpreter somebody asked for, and where: "--python", or the place in a configuration file.
 struct PythonWish {
   PythonWish() = default;
+  PythonWish(const char* wanted) : path(wanted) {}
   PythonWish(std::string wanted, std::string from = "--python") : path(std::move(wanted)), origin(std::move(from)) {}
   std::string path; ///< empty: nobody did
   std::string origin;
