@@ -15,7 +15,7 @@ namespace dcuop::probe {
 struct Device {
   std::string target_id;              ///< "gfx936:sramecc+:xnack-"; features only when the source says them
   std::string name;                   ///< marketing name, "" when unknown
-  std::string source;                 ///< "KFD", "rocminfo", "nvidia-smi"
+  std::string source;                 ///< "KFD", "rocminfo", "KFD, rocminfo" (both tell of it)
   std::uint32_t compute_units = 0;    ///< 0: unknown
   std::vector<std::string> isas;      ///< all that rocminfo lists, generic ones too
 };
@@ -27,6 +27,8 @@ struct Devices {
 };
 
 /// KFD sysfs, then rocminfo (in a child with a limit of 20 s) when `ask_rocminfo`.
+/// Devices that ROCR_, HIP_ or CUDA_VISIBLE_DEVICES hide are left out, and HSA_OVERRIDE_GFX_VERSION renames them,
+/// as the runtime does it; `sources` says so. Without /dev/kfd there are none.
 [[nodiscard]] Devices find_devices(const Machine& machine, bool ask_rocminfo);
 
 /// /sys/class/kfd/kfd/topology/nodes/*/properties below machine.root; gfx_target_version 90006 -> "gfx906"
@@ -53,7 +55,8 @@ struct ArchSelection {
   std::string origin;             ///< "--arch", "DCUOP_ARCH", "PYTORCH_ROCM_ARCH", "user config", "visible devices (KFD)"
 };
 /// --arch > DCUOP_ARCH > PYTORCH_ROCM_ARCH (';' or ',' or ' ' separated) > `configured` > visible devices.
-/// "native" anywhere means the visible devices. Throws Error(usage) for a malformed target id, and
+/// "native" anywhere means the visible devices (by KFD; rocminfo is asked on WSL alone), processors without
+/// features. Throws Error(usage) for a malformed target id, and
 /// Error(environment), listing what was looked at, when nothing says one.
 [[nodiscard]] ArchSelection select_archs(const Machine& machine, const std::vector<std::string>& asked,
                                          const std::vector<std::string>& configured);
