@@ -122,7 +122,9 @@ PassResult run_pass(const key::Request& request, const Pass& pass, const fs::pat
   PassResult result;
   result.process = processes.run({pass.argv, request.op.directory, environment, std::nullopt, {}});
   if (result.process.ok()) {
-    result.report.files = key::parse_depfile(read_file(pass.depfile).value_or(""), request.op.directory);
+    const std::string depfile = read_file(pass.depfile).value_or("");
+    result.report.files = pass.name == "link" ? key::parse_link_depfile(depfile, request.op.directory)
+                                              : key::parse_depfile(depfile, request.op.directory);
     result.report.search_directories =
         key::parse_search_directories(result.process.diagnostics, request.op.directory);
   }

@@ -89,6 +89,28 @@ std::vector<std::filesystem::path> parse_depfile(std::string_view text, const st
   return files;
 }
 
+std::vector<std::filesystem::path> parse_link_depfile(std::string_view text, const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files;
+  bool in_rule = true;
+  bool is_target = true;
+  for_each_line(text, [&](std::string_view line) {
+    if (!in_rule) {
+      return;
+    }
+    const bool continues = line.ends_with('\\');
+    in_rule = continues;
+    std::string path(trimmed(continues ? line.substr(0, line.size() - 1) : line));
+    if (!is_target && !path.empty()) {
+      for (std::size_t at = path.find("\\ "); at != std::string::npos; at = path.find("\\ ", at)) {
+        path.erase(at, 1); // lld escapes
+      }
+      files.push_back(absolute_from(path, directory));
+    }
+    is_target = false;
+  });
+  return files;
+}
+
 std::vector<std::filesystem::path> parse_search_directories(std::string_view diagnostics,
                                                             const std::filesystem::path& directory) {
   constexpr std::string_view ignored = "ignoring nonexistent directory \"";

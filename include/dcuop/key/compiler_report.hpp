@@ -18,6 +18,11 @@ struct PassReport {
 [[nodiscard]] std::vector<std::filesystem::path> parse_depfile(std::string_view text,
                                                                const std::filesystem::path& directory);
 
+/// The same from a linker's --dependency-file. GNU ld 2.40 does not escape blanks, but every linker writes one
+/// prerequisite a line.
+[[nodiscard]] std::vector<std::filesystem::path> parse_link_depfile(std::string_view text,
+                                                                    const std::filesystem::path& directory);
+
 /// From -v: the lists between "search starts here" and "End of search list", and the directories that were
 /// ignored because they do not exist (they would be searched if somebody made them).
 [[nodiscard]] std::vector<std::filesystem::path> parse_search_directories(std::string_view diagnostics,

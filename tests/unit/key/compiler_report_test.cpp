@@ -37,6 +37,13 @@ TEST(Depfile, NoRule) {
   EXPECT_THAT(parse_depfile("garbage", "/d"), IsEmpty());
 }
 
+TEST(LinkDepfile, BlanksAreNotEscapedByGnuLdAndAreByLld) {
+  EXPECT_EQ(parse_link_depfile("out.so: \\\n  /a b/x.o \\\n  lib.so\n\n/a b/x.o:\n\nlib.so:\n", "/d"),
+            (Paths{"/a b/x.o", "/d/lib.so"}));
+  EXPECT_EQ(parse_link_depfile("/t t/out.so: \\\n  /a\\ b/x.o \\\n  y.o", "/d"), (Paths{"/a b/x.o", "/d/y.o"}));
+  EXPECT_THAT(parse_link_depfile("", "/d"), IsEmpty());
+}
+
 TEST(SearchDirectories, ListsAndThoseThatDoNotExist) {
   const char* text = "ignoring nonexistent directory \"/usr/local/include/x\"\n"
                      "ignoring duplicate directory \"/usr/include\"\n"
