@@ -86,14 +86,24 @@ Choice choose_hip_compiler(const Machine& machine) {
       "source DTK's env.sh, install ROCm's hipcc (Debian: apt-get install hipcc), or set DCUOP_HIPCC");
 }
 
+/// Caches and distributors that people put before the compiler. They change nothing of what it makes, and dcuop
+/// caches by itself.
+bool is_launcher(const std::string& word) {
+  static constexpr std::array launchers{"ccache", "sccache", "distcc", "icecc", "buildcache"};
+  return std::find(launchers.begin(), launchers.end(), fs::path(word).filename().string()) != launchers.end();
+}
+
 /// $CXX as a program. A whole value that is a file is one even with spaces in it.
 fs::path program_in_variable(const Machine& machine, const std::string& name, const std::string& value) {
   if (value.find('/') != std::string::npos && executable(machine, value)) {
     return absolute_from(value, machine.working_directory);
   }
-  const auto words = shell_words(value);
+  auto words = shell_words(value);
+  if (words.size() > 1 && is_launcher(words.front())) {
+    words.erase(words.begin());
+  }
   if (words.size() > 1) {
-    throw Error(ExitCode::usage, name + "=" + value + " holds arguments or a launcher besides a compiler",
+    throw Error(ExitCode::usage, name + "=" + value + " holds arguments besides a compiler",
                 "set " + name + "=" + words.front() + " and put the flags into the operator's dcuop.toml");
   }
   return program_named_by(machine, name, words.empty() ? value : words.front());

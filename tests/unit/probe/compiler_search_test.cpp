@@ -133,6 +133,14 @@ TEST_F(CompilerSearchTest, CxxMayBeAPathWithSpacesButNotACommand) {
   EXPECT_EQ(error_of([&] { return find_host_compiler(machine()); }).code, ExitCode::environment);
 }
 
+TEST_F(CompilerSearchTest, ALauncherInCxxIsPassedOver) {
+  install_fake_gcc("path/g++");
+  environment_.set("CXX", "ccache g++");
+  EXPECT_EQ(find_host_compiler(machine()).program, directory_ / "path/g++");
+  environment_.set("CXX", "/usr/lib/ccache/sccache g++");
+  EXPECT_EQ(find_host_compiler(machine()).program, directory_ / "path/g++");
+}
+
 TEST_F(CompilerSearchTest, NoHostCompilerIsAnEnvironmentError) {
   environment_.set("PATH", "/nowhere");
   EXPECT_THAT(error_of([&] { return find_host_compiler(machine()); }).what(),
