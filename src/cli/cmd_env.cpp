@@ -11,8 +11,7 @@ namespace dcuop::cli {
 namespace {
 
 ExitCode run(Context& context) {
-  const auto facts =
-      doctor::fact_lines(doctor::gather_facts(context.machine(), context.python_wish()));
+  const auto facts = doctor::fact_lines(doctor::gather_facts(context.machine(), context.python_wish()));
   if (!context.json()) {
     ReportStyle style;
     style.home = context.environment.get("HOME").value_or("");

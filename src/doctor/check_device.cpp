@@ -11,7 +11,6 @@
 namespace dcuop::doctor {
 namespace {
 
-using finding::Finding;
 using finding::Severity;
 
 /// How well a bundle serves a device.
@@ -142,6 +141,7 @@ std::string origin_text(const CaseFile& file, const std::string& device) {
     }
   }
   std::vector<std::string> names;
+  names.reserve(sources.size());
   for (const auto& [source, devices] : sources) {
     names.push_back(source);
   }

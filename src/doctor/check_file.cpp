@@ -13,12 +13,23 @@
 namespace dcuop::doctor {
 namespace {
 
-using finding::Finding;
 using finding::Severity;
 
-/// What glibc keeps for libraries that are opened later (elf/dl-tls.c, rtld.optional_static_tls) is 512 bytes
-/// and a rest that depends on what is loaded: 256 bytes were seen to fit, 8192 not.
-constexpr std::uint64_t static_tls_surely_free = 512;
+/// glibc keeps this much static TLS for libraries that are opened later (_dl_tls_static_surplus_init in
+/// elf/dl-tls.c): a part for the libraries that use it sparingly, and rtld.optional_static_tls.
+constexpr std::uint64_t static_tls_fixed = 1152;
+constexpr std::uint64_t static_tls_optional = 512;
+
+std::uint64_t optional_static_tls(const Environment& environment) {
+  constexpr std::string_view tunable = "glibc.rtld.optional_static_tls=";
+  auto value = static_tls_optional;
+  for (const auto& part : split(environment.get("GLIBC_TUNABLES").value_or(""), ':')) {
+    if (part.starts_with(tunable)) {
+      std::from_chars(part.data() + tunable.size(), part.data() + part.size(), value);
+    }
+  }
+  return value;
+}
 
 void check_kind(CaseFile& file, Findings& findings) {
   const auto add = [&](std::string_view rule, finding::Values values = {}) {
@@ -213,12 +224,17 @@ void check_tls(CaseFile& file, Findings& findings) {
   for (const auto& segment : file.image->segments) {
     size += segment.type == PT_TLS ? segment.memory_size : 0;
   }
-  if (size <= static_tls_surely_free) {
-    return;
+  const auto optional = optional_static_tls(file.machine.environment);
+  if (size <= optional) {
+    return; // others may have used some of it, but a finding would be a guess
   }
+  const bool hopeless = size > static_tls_fixed + optional;
   auto finding = file.finding("DCU117", {{"size", std::to_string(size)}});
+  finding.severity = hopeless ? Severity::error : Severity::warning;
   finding.evidence.push_back(
-      {"loader says", "cannot allocate memory in static TLS block (when it does not fit)"});
+      {"offered", std::to_string(static_tls_fixed + optional) + " bytes at most in this process"});
+  finding.evidence.push_back({"loader says", "cannot allocate memory in static TLS block" +
+                                                 std::string(hopeless ? "" : " (when it does not fit)")});
   finding.fix = finding.chinese.fix =
       "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=" + std::to_string(size * 2);
   findings.push_back(std::move(finding));

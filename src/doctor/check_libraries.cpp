@@ -78,13 +78,13 @@ Missing sorted_out(const CaseFile& file) {
     const auto family = library_family(library->name);
     const auto stem = library_stem(library->name);
     const bool hip_half = stem == "libc10_hip" || stem == "libtorch_hip";
-    if (!passed_over(*library).empty()) {
-      missing.others.push_back(library);
-    } else if (family == LibraryFamily::cuda && (!torch || torch->cuda.empty())) {
+    const bool only_missing =
+        passed_over(*library).empty(); // else a candidate was damaged: that is the cause
+    if (only_missing && family == LibraryFamily::cuda && (!torch || torch->cuda.empty())) {
       missing.cuda.push_back(library);
-    } else if (family == LibraryFamily::torch && !torch) {
+    } else if (only_missing && family == LibraryFamily::torch && !torch) {
       missing.torch.push_back(library);
-    } else if (hip_half && torch && !torch->is_hip()) {
+    } else if (only_missing && hip_half && torch && !torch->is_hip()) {
       missing.torch_hip.push_back(library);
     } else {
       missing.others.push_back(library);

@@ -80,7 +80,10 @@ void add_fix(CaseFile& file, const Undefined& first, finding::Finding& finding) 
     const auto stem = library_stem(library);
     return std::string(stem.starts_with("lib") ? stem.substr(3) : stem);
   };
-  if (first.rule == "DCU212" || first.rule == "DCU217") {
+  if (first.wanted_by != file.image) {
+    const auto library = first.wanted_by->path.string();
+    both("rebuild or reinstall " + library, "重新编译或安装 " + library);
+  } else if (first.rule == "DCU212" || first.rule == "DCU217") {
     const auto name = link_name(first.library);
     both("link with -l" + name + " (libraries = [\"" + name + "\"] in dcuop.toml)",
          "链接时加 -l" + name + "（在 dcuop.toml 中写 libraries = [\"" + name + "\"]）");
@@ -104,15 +107,20 @@ finding::Finding report(CaseFile& file, Cause& cause) {
   put_telling_one_first(cause);
   const auto& first = cause.front();
   const auto others = cause.size() - 1;
+  const bool its_own = first.wanted_by == file.image;
+  const auto requirer = first.wanted_by->path.filename().string();
   auto finding = file.finding(
-      first.rule, {{"symbol", first.demangled},
+      first.rule, {{"who", its_own ? "it" : requirer},
+                   {"who:zh", its_own ? "它" : requirer + " "},
+                   {"symbol", first.demangled},
                    {"more", others == 0 ? "" : " and " + counted(others, "other")},
                    {"more:zh", others == 0 ? "" : " 等 " + std::to_string(cause.size()) + " 个"},
                    {"library", first.library},
                    {"libraries", "torch's libraries are"},
                    {"libraries:zh", "torch 的库"},
                    {"python", file.facts.python ? file.facts.python->executable.string() : "Python"}});
-  finding.evidence.push_back({"wanted by", first.wanted_by->path.filename().string()});
+  finding.evidence.push_back(
+      {"wanted by", its_own ? requirer : requirer + ", which " + file.file_name + " needs"});
   if (!first.offered.empty()) {
     finding.evidence.push_back({"offered", first.offered});
   }

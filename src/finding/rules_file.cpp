@@ -219,7 +219,7 @@ constexpr Rule table[] = {
      .name = "static-tls",
      .title = {"The file uses static thread-local storage, of which a running process has little left.",
                "文件使用静态线程局部存储，运行中的进程所剩无几。"},
-     .summary = {"its static thread-local storage may not fit", "它的静态线程局部存储可能放不下"},
+     .summary = {"it needs much static thread-local storage", "它需要过多的静态线程局部存储"},
      .cause = {"{file} needs {size} bytes of static thread-local storage",
                "{file} 需要 {size} 字节静态线程局部存储"},
      .how =

@@ -150,7 +150,7 @@ constexpr Rule other_rules[] = {
      .name = "own-source-missing",
      .title = {"A function of the operator itself is declared and used, but defined nowhere in the file.",
                "算子自身的某个函数被声明和使用，但文件中没有定义。"},
-     .summary = {"a source of its own is missing from it", "它缺少自己的某个源文件"},
+     .summary = {"a source of its own is missing from {who}", "{who}缺少自己的某个源文件"},
      .cause = {"undefined symbol {symbol}{more}", "未定义符号 {symbol}{more}"},
      .how = how_undefined,
      .causes = {"a source file is missing from the build\nthe definition has other parameters, or another "

@@ -38,6 +38,17 @@ TEST_F(LibraryChecks, NameTheChainToWhatIsMissingAndHideItsSymbols) {
               HasSubstr("wanted by: top.so -> libmiddle.so.1 -> libdeep.so.1\n"));
 }
 
+TEST_F(LibraryChecks, BlameTheDependencyThatLacksASymbol) {
+  const auto library =
+      provider("libdeep.so.1", "void nowhere(void); int helper(void) { nowhere(); return 1; }");
+  const auto file =
+      build("op.so", user, {library.string(), "-Wl,-rpath,$ORIGIN", "-Wl,--allow-shlib-undefined"});
+  const auto report = examine(file);
+  ASSERT_THAT(errors_of(report), ElementsAre("DCU218")) << report.headline;
+  EXPECT_EQ(report.headline, "does not load: a source of its own is missing from libdeep.so.1.");
+  EXPECT_THAT(evidence_of(report, "DCU218"), HasSubstr("wanted by: libdeep.so.1, which op.so needs"));
+}
+
 TEST_F(LibraryChecks, ListTheOtherVersionsThatAreHere) {
   provider("libamdhip64.so.99", hip_runtime);
   const auto file = build("op.so", hip_user, {at("libamdhip64.so.99")});
