@@ -13,19 +13,18 @@ tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 export DCUOP_TEST_PYTHON = $(PYTHON)
-# Of make's own variables, MAKEFLAGS would make a nested make in a test part of this one.
-unexport MAKEFLAGS
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test full bench unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test full kill-test bench unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
 	@echo 'make demo     set-up, build, and a real operator from source to its error message'
-	@echo 'make test     set-up and all tests: unit, sanitizers, suites, format, tidy'
+	@echo 'make test     set-up and all tests: format, unit tests under sanitizers, suites'
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make bench    how long a hit takes'
-	@echo 'make format   clang-format, in place;   make lint   format and tidy, as make test checks them'
+	@echo 'make unit     unit tests without sanitizers (build/dev)'
+	@echo 'make lint     format and clang-tidy, as CI checks them;   make format   clang-format, in place'
 	@echo 'make clean    removes build/'
 
 build:
@@ -42,9 +41,8 @@ demo:
 test:
 	$(say) 'set-up'
 	@script/setup build run test
-	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory lint-format
 	@$(MAKE) --no-print-directory asan
-	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory suites
 	$(say) 'all tests passed'
 
@@ -77,6 +75,10 @@ lint-tidy:
 
 format:
 	@$(cxx_files) | xargs -0 '$(CLANG_FORMAT)' -i
+
+kill-test: build
+	$(say) 'a thousand builds killed'
+	@'$(PYTHON)' tests/kill/kill_harness.py --dcuop build/release/dcuop --kills 1000
 
 bench: build
 	@'$(PYTHON)' bench/warm_build.py
