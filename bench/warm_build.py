@@ -39,7 +39,7 @@ def main() -> int:
             "DCUOP_CACHE_DIR": os.path.join(directory, "cache"),
             "DCUOP_PYTHON": os.environ.get("DCUOP_PYTHON", "/usr/bin/python3"),
         }
-        command = [dcuop, "build", "--arch", options.arch, str(options.op)]
+        command = [dcuop, "build", str(options.op), "--arch", options.arch]
         cold = build(command, environment, wanted="built")
         warm = build(command, environment, wanted="hit")
         times: Dict[str, List[float]] = {"dcuop": [], "true": []}

@@ -77,13 +77,13 @@ def load_op(
 
 
 def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], force: bool) -> List[str]:
-    arguments = ["build", "--json", "--python", sys.executable]
+    # Absolute, so that it can be taken neither for an option nor for the name of a workspace's member.
+    arguments = ["build", os.path.abspath(os.fspath(path)), "--json", "--python", sys.executable]
     if arch is not None:
         arguments += ["--arch", arch if isinstance(arch, str) else ",".join(arch)]
     if force:
         arguments.append("--force")
-    # Absolute, so that it can be taken neither for an option nor for the name of a workspace's member.
-    return [*arguments, os.path.abspath(os.fspath(path))]
+    return arguments
 
 
 def _build(arguments: Sequence[str], variables: Mapping[str, str], verbose: bool) -> Dict[str, Any]:
@@ -92,12 +92,12 @@ def _build(arguments: Sequence[str], variables: Mapping[str, str], verbose: bool
         raise error_from_json(answer.data["error"], answer.exit_code)
     ops = answer.data.get("ops", [])
     if len(ops) != 1:
-        raise DcuopError(f"{arguments[-1]} is {len(ops)} operators; load_op loads one", "", answer.exit_code)
+        raise DcuopError(f"{arguments[1]} is {len(ops)} operators; load_op loads one", "", answer.exit_code)
     op: Dict[str, Any] = ops[0]
     if op.get("error") is not None:
         raise error_from_json(op["error"], answer.exit_code)
     if answer.exit_code != 0 or not op.get("path"):
-        raise BuildError(f"{op.get('name', arguments[-1])}: dcuop named no file", "", answer.exit_code)
+        raise BuildError(f"{op.get('name', arguments[1])}: dcuop named no file", "", answer.exit_code)
     return op
 
 

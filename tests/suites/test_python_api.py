@@ -127,7 +127,7 @@ def test_imports_what_the_program_names(tmp_path, environment, program, extensio
     )
     assert done.stdout.split() == ["7", "dcuop._loaded.e1.probe", "False"], done.stderr
     assert calls(tmp_path) == [
-        f"build --json --python {PYTHON} --arch gfx906,gfx90a --force {tmp_path}/some/op",
+        f"build {tmp_path}/some/op --json --python {PYTHON} --arch gfx906,gfx90a --force",
     ]
 
 
@@ -173,21 +173,23 @@ def test_threads_get_one_module(tmp_path, environment, program, extension):
     assert done.stdout.split() == ["16", "1"], done.stderr
 
 
-def test_holds_a_shared_lock_at_the_offset(tmp_path, environment, program, extension):
+@pytest.mark.parametrize("there_already", [True, False])
+def test_holds_a_shared_lock_at_the_offset(tmp_path, environment, program, extension, there_already):
     lock_file = tmp_path / "use.lock"
-    lock_file.touch()
+    if there_already:
+        lock_file.touch()
     offset = 2**61 + 12345
     program(built(extension("e1"), use_lock={"file": str(lock_file), "offset": offset}))
     done = in_python(
         """
         import dcuop, fcntl, os, struct, sys
         def held(offset):
-            with open(sys.argv[1], "r+b") as file:
+            with open(sys.argv[1], "a+b") as file:
                 request = struct.pack("@hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, offset, 1, 0)
                 answer = fcntl.fcntl(file, 36, request)  # F_OFD_GETLK
             return struct.unpack("@hhqqi0q", answer)[0] == fcntl.F_RDLCK
         offset = int(sys.argv[2])
-        before = held(offset)
+        before = os.path.exists(sys.argv[1]) and held(offset)
         dcuop.load_op("x")
         # The classic lock would have gone with the close() inside held().
         print(before, held(offset), held(offset), held(offset + 1), held(offset - 1))
@@ -363,7 +365,7 @@ def test_a_loaded_entry_survives_clean(real, run, make_op, cache_dir):
         """
         import os, subprocess, sys, dcuop
         dcuop.load_op(sys.argv[1])
-        subprocess.run([os.environ["DCUOP"], "clean", "--all", "--json"], input="y\\n", text=True, check=False)
+        subprocess.run([os.environ["DCUOP"], "clean", "--all", "--yes"], check=False)
         """,
         real,
         op,
@@ -371,7 +373,7 @@ def test_a_loaded_entry_survives_clean(real, run, make_op, cache_dir):
     assert done.returncode == 0, done.stderr
     hit = run("build", "--json", op)
     assert hit.op["status"] == "hit", hit
-    assert run("clean", "--all").rc == 0
+    assert run("clean", "--all", "--yes").rc == 0
     assert run("build", "--json", op).op["status"] == "built"
 
 
