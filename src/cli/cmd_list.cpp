@@ -29,8 +29,8 @@ std::vector<store::Candidate> entries_in(const store::Store& store, const std::v
         names.empty() || std::find(names.begin(), names.end(), candidate.entry.name) != names.end();
     return is_damaged || !is_wanted;
   });
-  std::sort(entries.begin(), entries.end(), [](const store::Candidate& a, const store::Candidate& b) {
-    return std::tie(a.entry.name, b.last_use, a.entry.key) < std::tie(b.entry.name, a.last_use, b.entry.key);
+  std::stable_sort(entries.begin(), entries.end(), [](const store::Candidate& a, const store::Candidate& b) {
+    return std::tie(a.entry.name, b.last_use) < std::tie(b.entry.name, a.last_use);
   });
   return entries;
 }

@@ -35,7 +35,7 @@ class OriginTable {
   std::vector<fs::path> of(Shelf shelf, const Entry& entry) {
     std::vector<fs::path> origins;
     if (shelf == Shelf::entries) {
-      origins = table_of(entry.name)[entry.key];
+      origins = table_of(entry.name)[entry.key.hex()];
     }
     if (origins.empty()) {
       if (std::optional<fs::path> origin = origin_in_facts(entry)) {
@@ -46,7 +46,7 @@ class OriginTable {
   }
 
  private:
-  using Table = std::map<Digest, std::vector<fs::path>>;
+  using Table = std::map<std::string, std::vector<fs::path>>; ///< by key
 
   Table& table_of(const std::string& name) {
     const auto [place, is_new] = tables_.try_emplace(name);
@@ -116,7 +116,7 @@ std::uint64_t goal_of(std::uint64_t limit) {
 bool is_enough(const Selection& selection, std::uint64_t total, const Candidate& candidate,
                system_clock::time_point now) {
   const bool spared = selection.spared_age.count() > 0 && candidate.last_use + selection.spared_age > now;
-  return spared || total <= goal_of(*selection.max_size);
+  return spared || total <= goal_of(selection.max_size.value_or(0));
 }
 
 } // namespace

@@ -51,12 +51,12 @@ std::vector<Origin> origins_below(const fs::path& by_name) {
 
 } // namespace
 
-std::map<Digest, std::vector<fs::path>> origins_by_key(const Layout& layout, const std::string& name) {
-  std::map<Digest, std::vector<fs::path>> by_key;
+std::map<std::string, std::vector<fs::path>> origins_by_key(const Layout& layout, const std::string& name) {
+  std::map<std::string, std::vector<fs::path>> by_key;
   if (is_plain_name(name)) {
     for (const Origin& origin : origins_below(layout.origins() / name)) {
       for (const Digest& key : keys_in(origin.record)) {
-        by_key[key].push_back(origin.directory);
+        by_key[key.hex()].push_back(origin.directory);
       }
     }
   }
@@ -111,26 +111,20 @@ std::vector<fs::path> Store::origins_of(const std::string& name) const {
 
 std::vector<Entry> Store::entries_of(const std::string& name, const fs::path& directory) const {
   const Layout layout(root_);
-  std::vector<Digest> keys;
-  if (is_plain_name(name)) {
-    for (const Origin& origin : origins_below(layout.origins() / name)) {
-      if (directory.empty() || origin.directory == directory) {
-        const std::vector<Digest> of_origin = keys_in(origin.record);
-        keys.insert(keys.end(), of_origin.begin(), of_origin.end());
-      }
-    }
-  }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-
   std::vector<std::pair<std::chrono::system_clock::time_point, Entry>> found;
-  for (const Digest& key : keys) {
-    const fs::path place = layout.entry(Shelf::entries, key);
+  for (const auto& [hex, directories] : origins_by_key(layout, name)) {
+    const bool asked = directory.empty() ||
+                       std::find(directories.begin(), directories.end(), directory) != directories.end();
+    const std::optional<Digest> key = asked ? Digest::from_hex(hex) : std::nullopt;
+    if (!key) {
+      continue;
+    }
+    const fs::path place = layout.entry(Shelf::entries, *key);
     const std::optional<Manifest> manifest =
-        is_real_directory(place) ? read_manifest(place, Shelf::entries, key) : std::nullopt;
+        is_real_directory(place) ? read_manifest(place, Shelf::entries, *key) : std::nullopt;
     if (manifest && manifest->name == name) {
-      Entry entry = entry_from(key, place, *manifest);
-      found.emplace_back(last_use(Shelf::entries, key).value_or(entry.built), std::move(entry));
+      Entry entry = entry_from(*key, place, *manifest);
+      found.emplace_back(last_use(Shelf::entries, *key).value_or(entry.built), std::move(entry));
     }
   }
   std::stable_sort(found.begin(), found.end(),

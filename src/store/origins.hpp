@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "dcuop/support/digest.hpp"
 #include "layout.hpp"
 
 namespace dcuop::store {
 
-[[nodiscard]] std::map<Digest, std::vector<std::filesystem::path>> origins_by_key(const Layout& layout,
-                                                                                  const std::string& name);
+/// The directories by the key of the entry, in hex.
+[[nodiscard]] std::map<std::string, std::vector<std::filesystem::path>>
+origins_by_key(const Layout& layout, const std::string& name);
 
 } // namespace dcuop::store

@@ -53,7 +53,7 @@ class CacheCommandsTest : public ::testing::Test {
     std::ofstream(directory.path() / "op.so") << std::string(2048, 'x');
     const json facts = {{"arch", {"gfx906", "gfx936"}}, {"torch", "1.13.1 cpu"}, {"origin", origin.string()}};
     const Digest key = digest_of(name + origin.string());
-    const store::Entry entry = store.publish(shelf, std::move(directory), {key, name, "op.so", facts.dump()});
+    store::Entry entry = store.publish(shelf, std::move(directory), {key, name, "op.so", facts.dump()});
     if (shelf == store::Shelf::entries) {
       store.record_origin(entry, origin);
     }

@@ -22,7 +22,7 @@ class EvictionTest : public StoreTest {
     PrivateDirectory directory = store_.private_directory();
     write(directory.path() / "op.so", std::string(1000, 'x'));
     const std::string facts = shelf == Shelf::objects ? R"({"origin":")" + origin.string() + R"("})" : "{}";
-    const Entry entry = store_.publish(shelf, std::move(directory), {key, name, "op.so", facts});
+    Entry entry = store_.publish(shelf, std::move(directory), {key, name, "op.so", facts});
     store_.stamp_use(shelf, key);
     set_age(root_ / "v1" / "use" / ((shelf == Shelf::entries ? "e" : "o") + key.hex()), age);
     if (!origin.empty() && shelf == Shelf::entries) {
@@ -33,6 +33,7 @@ class EvictionTest : public StoreTest {
 
   static std::vector<std::string> names(const std::vector<Candidate>& candidates) {
     std::vector<std::string> all;
+    all.reserve(candidates.size());
     for (const Candidate& candidate : candidates) {
       all.push_back((candidate.shelf == Shelf::objects ? "object " : "") + candidate.entry.name);
     }
