@@ -44,7 +44,9 @@ std::vector<std::string> Environment::as_lines() const {
   std::vector<std::string> lines;
   lines.reserve(variables_.size());
   for (const auto& [name, value] : variables_) {
-    lines.push_back(name + "=" + value);
+    std::string& line = lines.emplace_back(name);
+    line += '=';
+    line += value;
   }
   return lines;
 }
