@@ -31,8 +31,7 @@ std::chrono::milliseconds since(Clock::time_point start) {
 class OpBuild {
  public:
   OpBuild(const key::Request& request, const Workshop& workshop)
-      : request_(request), workshop_(workshop),
-        memo_(input_memo_file(request, workshop.store)) {
+      : request_(request), workshop_(workshop), memo_(input_memo_file(request, workshop.store)) {
     result_.name = request.op.name;
   }
 
@@ -159,7 +158,8 @@ void OpBuild::take_lock() {
                   "wait longer with --lock-timeout, or look at that process");
     }
     if (so_far >= workshop_.options.lock_wait) {
-      result_.remarks.push_back("waited " + human_duration(so_far) + " for another process; built it without the lock");
+      result_.remarks.push_back("waited " + human_duration(so_far) +
+                                " for another process; built it without the lock");
       return;
     }
     std::this_thread::sleep_for(pause);
@@ -218,10 +218,12 @@ void OpBuild::link_and_publish(const std::vector<UnitOutcome>& units) {
   const Digest link_request = hasher.finish();
   if (cacheable() && !workshop_.options.force) {
     LookUp found = look_up(workshop_.store, store::Shelf::entries, link_request, request_.base, memo_);
-    if (found.entry) { // the same objects were linked before: only the index did not know it under these inputs
+    if (found
+            .entry) { // the same objects were linked before: only the index did not know it under these inputs
       inputs_.push_back(found.inputs);
       const key::InputSet all = key::merge(inputs_, request_.base);
-      workshop_.store.add_record(request_.digest, all.record_digest(), {found.entry->key, key::to_json_text(all)});
+      workshop_.store.add_record(request_.digest, all.record_digest(),
+                                 {found.entry->key, key::to_json_text(all)});
       finish_hit(std::move(*found.entry));
       return;
     }
@@ -239,7 +241,8 @@ void OpBuild::link_and_publish(const std::vector<UnitOutcome>& units) {
     fail(link.failure);
     return;
   }
-  if (const std::string fault = fault_of_artifact(request_, place.directory.path() / request_.artifact); !fault.empty()) {
+  if (const std::string fault = fault_of_artifact(request_, place.directory.path() / request_.artifact);
+      !fault.empty()) {
     fail_artifact(fault, link);
     return;
   }
@@ -340,6 +343,8 @@ std::string to_string(Status status) {
   return "failed";
 }
 
-OpResult build_op(const key::Request& request, const Workshop& workshop) { return OpBuild(request, workshop).run(); }
+OpResult build_op(const key::Request& request, const Workshop& workshop) {
+  return OpBuild(request, workshop).run();
+}
 
 } // namespace dcuop::build

@@ -75,7 +75,8 @@ struct Pass {
 };
 
 Pass compile_pass(const key::Request& request, const key::UnitRequest& unit, const fs::path& directory) {
-  Pass pass{"compile", base_command(request, unit, unit.flags), directory / "compile.d", directory / object_name};
+  Pass pass{"compile", base_command(request, unit, unit.flags), directory / "compile.d",
+            directory / object_name};
   // -Wno-error=...: a note to dcuop must not fail a build that the user runs with -Werror.
   pass.argv.insert(pass.argv.end(), {"-Wdate-time", "-Wno-error=date-time", "-v", "-MD", "-MF",
                                      pass.depfile.string(), "-c", "-o", pass.output.string()});
@@ -89,7 +90,9 @@ std::vector<Pass> dependency_passes(const key::Request& request, const key::Unit
   const auto add = [&](const std::string& name, const Words& selection) {
     Words flags = unit.flags_without_archs;
     flags.insert(flags.end(), selection.begin(), selection.end());
-    Pass pass{name, base_command(request, unit, flags), directory / ("pass" + std::to_string(passes.size()) + ".d"),
+    Pass pass{name,
+              base_command(request, unit, flags),
+              directory / ("pass" + std::to_string(passes.size()) + ".d"),
               {}};
     pass.argv.insert(pass.argv.end(), {"-v", "-M", "-MF", pass.depfile.string()});
     pass.argv = with_source(std::move(pass.argv), unit);
@@ -139,14 +142,14 @@ std::string diagnostics_for_people(const std::string& diagnostics) {
     const bool starts_list = line.find("search starts here:") != std::string::npos;
     const bool ends_list = line.starts_with("End of search list.");
     const auto is = [&](std::string_view prefix) { return line.starts_with(prefix); };
-    const bool talk = starts_list || ends_list || in_list || is(" \"/") || is(" /") || is("ignoring ") ||
-                      is("Target: ") || is("Thread model: ") || is("InstalledDir: ") || is("Found ") ||
-                      is("Selected ") || is("Candidate ") || is("clang -cc1 version ") || is("Using built-in specs") ||
-                      is("COLLECT_") || is("OFFLOAD_TARGET") || is("Configured with:") || is("Supported LTO") ||
-                      is("gcc version ") || is("GNU C") || is("\tcompiled by GNU") || is("GGC heuristics") ||
-                      is("Compiler executable checksum") || is("COMPILER_PATH=") || is("LIBRARY_PATH=") ||
-                      is("GNU assembler version") || is("warning: ") || is("Debian clang version") ||
-                      is("clang version ") || is("AMD clang version") || is("hipcc-cmd:");
+    const bool talk =
+        starts_list || ends_list || in_list || is(" \"/") || is(" /") || is("ignoring ") || is("Target: ") ||
+        is("Thread model: ") || is("InstalledDir: ") || is("Found ") || is("Selected ") || is("Candidate ") ||
+        is("clang -cc1 version ") || is("Using built-in specs") || is("COLLECT_") || is("OFFLOAD_TARGET") ||
+        is("Configured with:") || is("Supported LTO") || is("gcc version ") || is("GNU C") ||
+        is("\tcompiled by GNU") || is("GGC heuristics") || is("Compiler executable checksum") ||
+        is("COMPILER_PATH=") || is("LIBRARY_PATH=") || is("GNU assembler version") || is("warning: ") ||
+        is("Debian clang version") || is("clang version ") || is("AMD clang version") || is("hipcc-cmd:");
     in_list = (in_list || starts_list) && !ends_list;
     if (!talk) {
       kept += line + "\n";
@@ -159,7 +162,9 @@ std::string log_of(const Pass& pass, const ProcessResult& process) {
   return "$ " + shell_quoted(pass.argv) + "\n" + process.output + diagnostics_for_people(process.diagnostics);
 }
 
-bool names_a_date(const std::string& diagnostics) { return diagnostics.find("[-Wdate-time]") != std::string::npos; }
+bool names_a_date(const std::string& diagnostics) {
+  return diagnostics.find("[-Wdate-time]") != std::string::npos;
+}
 
 /// What a unit's inputs hold that a depfile does not tell of.
 void find_hidden_inputs(const key::UnitRequest& unit, const key::Request& request, StepResult& step) {
@@ -189,7 +194,8 @@ void check_abi_none(const key::Request& request, StepResult& step) {
     for (const char* header : {"/torch/csrc/", "/ATen/", "/c10/"}) {
       if (input.path.find(header) != std::string::npos && input.path.find("/include/") != std::string::npos) {
         throw Error(ExitCode::usage,
-                    request.op.manifest.string() + ": error: abi = \"none\", but a source reads " + input.path,
+                    request.op.manifest.string() + ": error: abi = \"none\", but a source reads " +
+                        input.path,
                     "set abi = \"torch\" or \"torch-python\": the result depends on this torch");
       }
     }
@@ -231,7 +237,8 @@ StepResult failed(const std::string& step, const Pass& pass, PassResult&& result
   StepResult failure;
   failure.log = log_of(pass, result.process);
   failure.failure = {step, pass.argv, std::move(result.process), {}};
-  failure.failure.log = failure.failure.result.output + diagnostics_for_people(failure.failure.result.diagnostics);
+  failure.failure.log =
+      failure.failure.result.output + diagnostics_for_people(failure.failure.result.diagnostics);
   failure.wall = failure.failure.result.wall;
   return failure;
 }
@@ -281,8 +288,8 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
   return step;
 }
 
-StepResult ask_dependencies(const key::Request& request, const key::UnitRequest& unit, const fs::path& directory,
-                            ProcessRunner& processes) {
+StepResult ask_dependencies(const key::Request& request, const key::UnitRequest& unit,
+                            const fs::path& directory, ProcessRunner& processes) {
   const std::int64_t start = fresh_coarse_tick();
   std::vector<Pass> passes = dependency_passes(request, unit, directory);
   std::vector<PassResult> results;
@@ -299,11 +306,14 @@ StepResult ask_dependencies(const key::Request& request, const key::UnitRequest&
   return step;
 }
 
-StepResult link_objects(const key::Request& request, const std::vector<fs::path>& objects, const fs::path& directory,
-                        ProcessRunner& processes, DigestMemo& memo) {
+StepResult link_objects(const key::Request& request, const std::vector<fs::path>& objects,
+                        const fs::path& directory, ProcessRunner& processes, DigestMemo& memo) {
   const std::int64_t start = fresh_coarse_tick();
-  Pass pass{"link", {request.link.compiler.program.string()}, directory / "link.d", directory / request.artifact};
-  const auto append = [&](const Words& words) { pass.argv.insert(pass.argv.end(), words.begin(), words.end()); };
+  Pass pass{
+      "link", {request.link.compiler.program.string()}, directory / "link.d", directory / request.artifact};
+  const auto append = [&](const Words& words) {
+    pass.argv.insert(pass.argv.end(), words.begin(), words.end());
+  };
   append(request.link.flags);
   append({"-v", "-Wl,--dependency-file=" + pass.depfile.string(), "-o", pass.output.string()});
   for (const fs::path& object : objects) {

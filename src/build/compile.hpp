@@ -43,12 +43,14 @@ inline constexpr const char* object_name = "unit.o";
                                           const std::filesystem::path& directory, ProcessRunner& processes);
 
 /// Links `objects` to `directory`/<artifact>.
-[[nodiscard]] StepResult link_objects(const key::Request& request, const std::vector<std::filesystem::path>& objects,
+[[nodiscard]] StepResult link_objects(const key::Request& request,
+                                      const std::vector<std::filesystem::path>& objects,
                                       const std::filesystem::path& directory, ProcessRunner& processes,
                                       DigestMemo& memo);
 
 /// The unit's compile command as a person would run it, for compile_commands.json.
-[[nodiscard]] std::vector<std::string> compile_command(const key::Request& request, const key::UnitRequest& unit,
+[[nodiscard]] std::vector<std::string> compile_command(const key::Request& request,
+                                                       const key::UnitRequest& unit,
                                                        const std::filesystem::path& output);
 
 } // namespace dcuop::build

@@ -11,7 +11,8 @@ void write_compile_commands(const std::vector<key::Request>& requests, const fs:
   nlohmann::json commands = nlohmann::json::array();
   for (const key::Request& request : requests) {
     for (const key::UnitRequest& unit : request.units) {
-      const fs::path output = fs::path("/tmp") / (request.op.name + "-" + unit.source.path.filename().string() + ".o");
+      const fs::path output =
+          fs::path("/tmp") / (request.op.name + "-" + unit.source.path.filename().string() + ".o");
       commands.push_back({{"directory", request.op.directory.string()},
                           {"file", unit.source.path.string()},
                           {"output", output.string()},

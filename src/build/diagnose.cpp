@@ -20,26 +20,31 @@ struct KnownCause {
 /// What compilers and linkers say, and what to do about it. First match wins.
 const KnownCause known_causes[] = {
     {R"(fatal error: '?"?([^'":]+)'?"?: No such file or directory)",
-     "the header $1 is not on the search path: add its directory to include_dirs, or install the package that has it"},
-    {R"(fatal error: '([^']+)' file not found)",
-     "the header $1 is not on the search path: add its directory to include_dirs, or install the package that has it"},
-    {R"(cannot find ROCm device library)",
-     "the compiler found no device bitcode: set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)"},
+     "the header $1 is not on the search path: add its directory to include_dirs, or install the package "
+     "that has it"},
+    {R"(fatal error: '([^']+)' file not found)", "the header $1 is not on the search path: add its directory "
+                                                 "to include_dirs, or install the package that has it"},
+    {R"(cannot find ROCm device library)", "the compiler found no device bitcode: set ROCM_PATH to the DTK "
+                                           "or ROCm root (on DTK: source /opt/dtk/env.sh)"},
     {R"(cannot find HIP runtime)", "set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)"},
-    {R"(invalid target ID '([^']+)')", "this compiler does not know $1; gfx926, gfx928, gfx936 and gfx938 need DTK's"},
-    {R"(cannot find -l([^\s:]+))", "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
-    {R"(unable to find library -l(\S+))", "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
-    {R"(undefined reference to `([^']+)')",
-     "no source or library of the op defines $1: is its file missing from sources, or its library from libraries?"},
-    {R"(undefined symbol: (.+))",
-     "no source or library of the op defines $1: is its file missing from sources, or its library from libraries?"},
+    {R"(invalid target ID '([^']+)')",
+     "this compiler does not know $1; gfx926, gfx928, gfx936 and gfx938 need DTK's"},
+    {R"(cannot find -l([^\s:]+))",
+     "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
+    {R"(unable to find library -l(\S+))",
+     "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
+    {R"(undefined reference to `([^']+)')", "no source or library of the op defines $1: is its file missing "
+                                            "from sources, or its library from libraries?"},
+    {R"(undefined symbol: (.+))", "no source or library of the op defines $1: is its file missing from "
+                                  "sources, or its library from libraries?"},
     {R"(Opaque pointers are only supported)",
      "the lld that was used is older than the clang: put the lld of the HIP toolchain's clang first"},
     {R"([Nn]o space left on device)", "the disk that holds the cache or TMPDIR is full"},
 };
 
 bool is_error_line(const std::string& line) {
-  static const std::regex pattern(R"((^|[:\s])(fatal )?error:|undefined reference|cannot find -l|^ld\S*: |Error \d)");
+  static const std::regex pattern(
+      R"((^|[:\s])(fatal )?error:|undefined reference|cannot find -l|^ld\S*: |Error \d)");
   return std::regex_search(line, pattern);
 }
 
@@ -91,7 +96,8 @@ std::string hint_of(const std::vector<std::string>& lines) {
 
 } // namespace
 
-store::Failure describe_failure(const key::Request& request, const FailedCommand& failed, const Limits& limits) {
+store::Failure describe_failure(const key::Request& request, const FailedCommand& failed,
+                                const Limits& limits) {
   store::Failure failure;
   failure.exit_code = static_cast<int>(ExitCode::failed);
   failure.when = std::chrono::system_clock::now();
@@ -102,11 +108,13 @@ store::Failure describe_failure(const key::Request& request, const FailedCommand
     return failure;
   }
   const std::vector<std::string> lines = split(failed.log, '\n');
-  const bool killed = result.signal == SIGKILL || failed.log.find("signal terminated program") != std::string::npos ||
+  const bool killed = result.signal == SIGKILL ||
+                      failed.log.find("signal terminated program") != std::string::npos ||
                       failed.log.find("Killed") != std::string::npos;
   if (killed) {
-    failure.message = failed.step + ": the compiler was killed (signal 9) at " + human_size(result.peak_memory) + "; " +
-                      limits.memory_source + " leaves " + human_size(limits.memory);
+    failure.message = failed.step + ": the compiler was killed (signal 9) at " +
+                      human_size(result.peak_memory) + "; " + limits.memory_source + " leaves " +
+                      human_size(limits.memory);
     failure.hint = "if memory ran out (dmesg, or the cgroup's memory.events, says so): --jobs 1" +
                    std::string(request.op.host_compiler == op::HostCompiler::system
                                    ? ", or host_compiler = \"toolchain\" (about half the memory)"
@@ -114,7 +122,8 @@ store::Failure describe_failure(const key::Request& request, const FailedCommand
     return failure;
   }
   const std::size_t errors = count_of(lines, "error");
-  failure.message = failed.step + "\n" + first_error(lines, request.op.directory) + "\n(" + counted(errors == 0 ? 1 : errors, "error") + ", " +
+  failure.message = failed.step + "\n" + first_error(lines, request.op.directory) + "\n(" +
+                    counted(errors == 0 ? 1 : errors, "error") + ", " +
                     counted(count_of(lines, "warning"), "warning") + ")";
   failure.hint = hint_of(lines);
   return failure;

@@ -19,11 +19,12 @@ std::string fault_of_module(const key::Request& request, const elf::Image& image
     return {};
   }
   const std::string wanted = "PyInit_" + request.op.name;
-  const bool defined = std::any_of(image.symbols.begin(), image.symbols.end(), [&](const elf::Symbol& symbol) {
-    return symbol.defined && symbol.name == wanted;
-  });
+  const bool defined =
+      std::any_of(image.symbols.begin(), image.symbols.end(),
+                  [&](const elf::Symbol& symbol) { return symbol.defined && symbol.name == wanted; });
   return defined ? ""
-                 : "it does not define " + wanted + ": no source has PYBIND11_MODULE(TORCH_EXTENSION_NAME, m), or " +
+                 : "it does not define " + wanted +
+                       ": no source has PYBIND11_MODULE(TORCH_EXTENSION_NAME, m), or " +
                        "its name is not \"" + request.op.name + "\"";
 }
 

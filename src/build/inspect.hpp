@@ -9,6 +9,7 @@
 namespace dcuop::build {
 
 /// "" when it is; else one sentence that says what is wrong.
-[[nodiscard]] std::string fault_of_artifact(const key::Request& request, const std::filesystem::path& artifact);
+[[nodiscard]] std::string fault_of_artifact(const key::Request& request,
+                                            const std::filesystem::path& artifact);
 
 } // namespace dcuop::build

@@ -36,9 +36,9 @@ std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string
       continue;
     }
     const std::vector<std::string> controllers = split(line.substr(first + 1, second - first - 1), ',');
-    const bool mine = controller.empty()
-                          ? controllers.empty()
-                          : std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
+    const bool mine = controller.empty() ? controllers.empty()
+                                         : std::find(controllers.begin(), controllers.end(), controller) !=
+                                               controllers.end();
     if (!mine) {
       continue;
     }
@@ -107,7 +107,8 @@ Limits limits_of_this_process(const fs::path& root) {
   CPU_ZERO(&set);
   limits.processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   limits.processors_source = "processors of this process";
-  if (const std::optional<int> processors = processors_of_cgroup(root); processors && *processors < limits.processors) {
+  if (const std::optional<int> processors = processors_of_cgroup(root);
+      processors && *processors < limits.processors) {
     limits.processors = *processors;
     limits.processors_source = "cgroup cpu.max";
   }

@@ -4,8 +4,8 @@
 
 namespace dcuop::build {
 
-LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request, const key::PathBase& base,
-               DigestMemo& memo) {
+LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request,
+               const key::PathBase& base, DigestMemo& memo) {
   LookUp result;
   bool newest = true;
   for (const store::IndexRecord& record : store.records(request)) {

@@ -10,7 +10,7 @@ namespace dcuop::build {
 
 struct UnitOutcome {
   UnitResult result;
-  store::Entry object;   ///< published, or private when `object_directory` is kept
+  store::Entry object; ///< published, or private when `object_directory` is kept
   key::InputSet inputs;
   std::vector<std::string> uncacheable;
   std::optional<FailedCommand> failure;

@@ -42,8 +42,8 @@ std::string status_text(const Terminal& terminal, build::Status status) {
 }
 
 std::string unit_counts(const build::OpResult& result) {
-  const auto compiled = static_cast<std::size_t>(
-      std::count_if(result.units.begin(), result.units.end(), [](const auto& unit) { return unit.compiled; }));
+  const auto compiled = static_cast<std::size_t>(std::count_if(
+      result.units.begin(), result.units.end(), [](const auto& unit) { return unit.compiled; }));
   const std::size_t reused = result.units.size() - compiled;
   std::string text = std::to_string(compiled) + " compiled";
   return reused == 0 ? text : text + ", " + std::to_string(reused) + " reused";
@@ -53,8 +53,8 @@ std::string unit_counts(const build::OpResult& result) {
 
 BuildView::BuildView(Terminal& terminal, const Environment& environment, const fs::path& working_directory,
                      std::size_t widest_name)
-    : terminal_(terminal), environment_(environment), here_(working_directory.string() + "/"), width_(std::max<std::size_t>(widest_name + 2, 12)),
-      heartbeat_([this] { beat(); }) {}
+    : terminal_(terminal), environment_(environment), here_(working_directory.string() + "/"),
+      width_(std::max<std::size_t>(widest_name + 2, 12)), heartbeat_([this] { beat(); }) {}
 
 BuildView::~BuildView() {
   {
@@ -87,7 +87,8 @@ void BuildView::started(const key::Request& request, const std::string& step) {
   }
 }
 
-void BuildView::finished(const key::Request& request, const std::string& step, std::chrono::milliseconds wall) {
+void BuildView::finished(const key::Request& request, const std::string& step,
+                         std::chrono::milliseconds wall) {
   {
     const std::lock_guard lock(mutex_);
     running_.erase(request.op.directory.string() + "\n" + step);
@@ -98,10 +99,11 @@ void BuildView::finished(const key::Request& request, const std::string& step, s
 void BuildView::waiting(const key::Request& request, const std::optional<store::Holder>& holder,
                         std::chrono::milliseconds so_far) {
   std::string text = column(request.op.name) + "waiting for ";
-  text += holder ? "host " + holder->host + " pid " + std::to_string(holder->pid) +
-                       (holder->container.empty() ? "" : " (container " + holder->container.substr(0, 12) + ")") + ": " +
-                       holder->activity
-                 : "another process";
+  text +=
+      holder ? "host " + holder->host + " pid " + std::to_string(holder->pid) +
+                   (holder->container.empty() ? "" : " (container " + holder->container.substr(0, 12) + ")") +
+                   ": " + holder->activity
+             : "another process";
   text += ", " + human_duration(so_far) + " so far";
   if (terminal_.has_live_line()) {
     terminal_.live(text);
@@ -174,7 +176,8 @@ void BuildView::show_failure(const build::OpResult& result) {
   const store::Failure& failure = *result.failure;
   const std::size_t end = failure.message.find('\n');
   terminal_.error(column(result.name) + terminal_.styled_error("FAILED", Style::red) + "  " +
-                  failure.message.substr(0, end) + (result.reason.starts_with("another") ? "  (" + result.reason + ")" : ""));
+                  failure.message.substr(0, end) +
+                  (result.reason.starts_with("another") ? "  (" + result.reason + ")" : ""));
   if (end != std::string::npos) {
     for (const std::string& line : split(failure.message.substr(end + 1), '\n')) {
       const bool here = line.starts_with(here_);
@@ -189,7 +192,8 @@ void BuildView::show_failure(const build::OpResult& result) {
   }
 }
 
-nlohmann::json to_json(const build::OpResult& result, const key::Request& request, const store::Store& store) {
+nlohmann::json to_json(const build::OpResult& result, const key::Request& request,
+                       const store::Store& store) {
   nlohmann::json document = {{"name", result.name},
                              {"status", build::to_string(result.status)},
                              {"request", request.digest.hex()},

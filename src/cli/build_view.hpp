@@ -18,13 +18,14 @@ namespace dcuop::cli {
 
 class BuildView : public build::Observer {
  public:
-  BuildView(Terminal& terminal, const Environment& environment, const std::filesystem::path& working_directory,
-            std::size_t widest_name);
+  BuildView(Terminal& terminal, const Environment& environment,
+            const std::filesystem::path& working_directory, std::size_t widest_name);
   ~BuildView() override;
 
   void will_build(const key::Request& request, const std::string& reason) override;
   void started(const key::Request& request, const std::string& step) override;
-  void finished(const key::Request& request, const std::string& step, std::chrono::milliseconds wall) override;
+  void finished(const key::Request& request, const std::string& step,
+                std::chrono::milliseconds wall) override;
   void waiting(const key::Request& request, const std::optional<store::Holder>& holder,
                std::chrono::milliseconds so_far) override;
 

@@ -19,7 +19,8 @@ namespace {
 
 std::string built(const store::Entry& entry) {
   const auto age = std::chrono::system_clock::now() - entry.built;
-  return entry.key.hex().substr(0, 8) + "…, built " + human_age(std::chrono::duration_cast<std::chrono::seconds>(age));
+  return entry.key.hex().substr(0, 8) + "…, built " +
+         human_age(std::chrono::duration_cast<std::chrono::seconds>(age));
 }
 
 /// "unchanged: 2 sources, 14 toolchain files, ...": the groups of the request, counted.
@@ -39,7 +40,8 @@ std::string group_counts(const key::Components& components) {
   part(key::Group::toolchain, "toolchain file");
   part(key::Group::bitcode, "device library");
   part(key::Group::environment, "environment variable");
-  for (const auto& [group, word] : {std::pair(key::Group::torch, "torch"), std::pair(key::Group::python, "python")}) {
+  for (const auto& [group, word] :
+       {std::pair(key::Group::torch, "torch"), std::pair(key::Group::python, "python")}) {
     if (counts[group] > 0) {
       parts.emplace_back(word);
     }
@@ -50,8 +52,8 @@ std::string group_counts(const key::Components& components) {
 void show(Context& context, const key::Request& request, const std::optional<store::Entry>& hit,
           const std::optional<build::Explanation>& explanation) {
   Terminal& terminal = context.terminal;
-  const std::string subject =
-      terminal.styled(request.op.name, Style::bold) + (request.archs.empty() ? "" : " " + join(request.archs, ","));
+  const std::string subject = terminal.styled(request.op.name, Style::bold) +
+                              (request.archs.empty() ? "" : " " + join(request.archs, ","));
   for (const std::string& reason : request.uncacheable) {
     terminal.answer(subject + ": is never cached: " + reason);
   }

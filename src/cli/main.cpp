@@ -14,7 +14,8 @@ namespace dcuop::cli {
 
 namespace {
 
-constexpr const char* footer = R"(Exit codes: 0 fine, 1 build failed or errors found, 2 usage, 3 environment, 4 lock timeout, 5 build forbidden.
+constexpr const char* footer =
+    R"(Exit codes: 0 fine, 1 build failed or errors found, 2 usage, 3 environment, 4 lock timeout, 5 build forbidden.
 More: dcuop COMMAND --help)";
 
 struct GlobalOptions {
@@ -40,7 +41,8 @@ void print_error(Terminal& terminal, const Error& error) {
   if (terminal.options().json) {
     const nlohmann::json document = {
         {"schema", 1},
-        {"error", {{"message", error.what()}, {"hint", error.hint}, {"exit_code", static_cast<int>(error.code)}}}};
+        {"error",
+         {{"message", error.what()}, {"hint", error.hint}, {"exit_code", static_cast<int>(error.code)}}}};
     terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
@@ -53,7 +55,8 @@ void print_error(Terminal& terminal, const Error& error) {
   }
 }
 
-ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options, const Environment& environment) {
+ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
+                        const Environment& environment) {
   Terminal terminal(environment, {options.quiet, options.verbose, options.json});
   try {
     configure_log(environment);
@@ -62,7 +65,8 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options, 
       terminal.remark(remark);
     }
     SystemProcessRunner processes;
-    Context context{environment, std::filesystem::current_path(), processes, terminal, config, nullptr, nullptr};
+    Context context{environment, std::filesystem::current_path(), processes, terminal, config, nullptr,
+                    nullptr};
     for (const auto& [subcommand, run] : commands.all) {
       if (subcommand->parsed()) {
         return run(context);
@@ -73,8 +77,8 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options, 
     print_error(terminal, error);
     return error.code;
   } catch (const std::exception& fault) {
-    print_error(terminal, Error(ExitCode::failed, std::string("dcuop met something that it does not know: ") +
-                                                      fault.what(),
+    print_error(terminal, Error(ExitCode::failed,
+                                std::string("dcuop met something that it does not know: ") + fault.what(),
                                 "please report it with the command and DCUOP_LOG=debug's output"));
     return ExitCode::failed;
   }
@@ -120,4 +124,6 @@ int main(int argc, char** argv) {
 
 } // namespace dcuop::cli
 
-int main(int argc, char** argv) { return dcuop::cli::main(argc, argv); }
+int main(int argc, char** argv) {
+  return dcuop::cli::main(argc, argv);
+}

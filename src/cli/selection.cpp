@@ -8,8 +8,9 @@
 namespace dcuop::cli {
 
 void add_selection(CLI::App* subcommand, Selection& selection) {
-  subcommand->add_option("OP", selection.ops,
-                         "Op directories, or names in the workspace (default: the op one stands in, else all)");
+  subcommand->add_option(
+      "OP", selection.ops,
+      "Op directories, or names in the workspace (default: the op one stands in, else all)");
   subcommand->add_option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
       ->delimiter(',')
       ->type_name("A[,B]");
@@ -38,7 +39,8 @@ std::string facts_line(const key::Facts& facts, const Environment& environment) 
     parts.push_back(facts.cxx_compiler->program.filename().string() + " " + facts.cxx_compiler->version);
   }
   if (facts.torch) {
-    parts.push_back("torch " + facts.torch->summary() + " (" + shortened(facts.python->executable, environment) + ")");
+    parts.push_back("torch " + facts.torch->summary() + " (" +
+                    shortened(facts.python->executable, environment) + ")");
   }
   return join(parts, " · ");
 }

@@ -20,7 +20,8 @@ std::optional<std::string> next_word(std::string_view text, std::size_t& positio
       position += 3;
     } else if (c == '\\' && at(position + 1) == '\n') {
       position += 2;
-    } else if (c == '\\' && (at(position + 1) == ' ' || at(position + 1) == '#' || at(position + 1) == '\t')) {
+    } else if (c == '\\' &&
+               (at(position + 1) == ' ' || at(position + 1) == '#' || at(position + 1) == '\t')) {
       word += text[position + 1];
       position += 2;
       continue;
@@ -48,14 +49,17 @@ std::optional<std::string> next_word(std::string_view text, std::size_t& positio
 std::size_t after_target(std::string_view line) {
   for (std::size_t index = 0; index < line.size(); ++index) {
     if (line[index] == ':' && (index == 0 || line[index - 1] != '\\') &&
-        (index + 1 == line.size() || std::string_view(" \t\n\r\\").find(line[index + 1]) != std::string_view::npos)) {
+        (index + 1 == line.size() ||
+         std::string_view(" \t\n\r\\").find(line[index + 1]) != std::string_view::npos)) {
       return index + 1;
     }
   }
   return std::string_view::npos;
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 void add_directory(std::vector<std::filesystem::path>& into, std::string_view text,
                    const std::filesystem::path& directory) {
@@ -75,7 +79,8 @@ template <typename Function> void for_each_line(std::string_view text, const Fun
 
 } // namespace
 
-std::vector<std::filesystem::path> parse_depfile(std::string_view text, const std::filesystem::path& directory) {
+std::vector<std::filesystem::path> parse_depfile(std::string_view text,
+                                                 const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   const std::size_t start = after_target(text);
   if (start == std::string_view::npos) {
@@ -89,7 +94,8 @@ std::vector<std::filesystem::path> parse_depfile(std::string_view text, const st
   return files;
 }
 
-std::vector<std::filesystem::path> parse_link_depfile(std::string_view text, const std::filesystem::path& directory) {
+std::vector<std::filesystem::path> parse_link_depfile(std::string_view text,
+                                                      const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   bool in_rule = true;
   bool is_target = true;

@@ -11,7 +11,7 @@ namespace dcuop::key {
 namespace {
 
 constexpr std::array<std::string_view, 13> group_names = {
-    "schema", "op",     "source", "header",      "flag",    "arch",  "toolchain",
+    "schema",  "op",     "source", "header",      "flag",    "arch",  "toolchain",
     "bitcode", "python", "torch",  "environment", "library", "search"};
 
 Group group_from(const std::string& name) {
@@ -25,7 +25,9 @@ Group group_from(const std::string& name) {
 
 } // namespace
 
-std::string_view to_string(Group group) { return group_names.at(static_cast<std::size_t>(group)); }
+std::string_view to_string(Group group) {
+  return group_names.at(static_cast<std::size_t>(group));
+}
 
 void Components::add(Group group, std::string name, std::string value) {
   const Digest digest = digest_of(value);
@@ -78,8 +80,8 @@ Components components_from_json(const nlohmann::json& json) {
       if (!digest) {
         throw Error(ExitCode::usage, "components: a digest is not 32 hex digits");
       }
-      components.add(group_from(item.at("group").get<std::string>()), item.at("name").get<std::string>(), *digest,
-                     item.at("value").get<std::string>());
+      components.add(group_from(item.at("group").get<std::string>()), item.at("name").get<std::string>(),
+                     *digest, item.at("value").get<std::string>());
     }
   } catch (const nlohmann::json::exception& fault) {
     throw Error(ExitCode::usage, std::string("components: ") + fault.what());

@@ -15,7 +15,8 @@ std::vector<Component> without_common(const Components& from, const Components& 
   std::vector<Component> left;
   for (const Component& component : from.all()) {
     const bool common = std::any_of(others.all().begin(), others.all().end(), [&](const Component& other) {
-      return other.group == component.group && other.name == component.name && other.digest == component.digest;
+      return other.group == component.group && other.name == component.name &&
+             other.digest == component.digest;
     });
     if (!common) {
       left.push_back(component);
@@ -24,7 +25,9 @@ std::vector<Component> without_common(const Components& from, const Components& 
   return left;
 }
 
-std::string quoted(const std::string& value) { return value.empty() ? "empty" : '"' + value + '"'; }
+std::string quoted(const std::string& value) {
+  return value.empty() ? "empty" : '"' + value + '"';
+}
 
 /// The words of a flag list that only one side has; order alone is said as such.
 std::string flag_difference(const std::string& before, const std::string& now) {
@@ -68,7 +71,8 @@ std::string change_of(const Component& before, const Component& now) {
 
 std::string alone(const Component& component, bool is_new) {
   if (component.group == Group::environment) {
-    return is_new ? "was not set, is " + quoted(component.value) : "was " + quoted(component.value) + ", is not set";
+    return is_new ? "was not set, is " + quoted(component.value)
+                  : "was " + quoted(component.value) + ", is not set";
   }
   return is_new ? "is new" : "is gone";
 }

@@ -8,8 +8,12 @@ namespace dcuop::key {
 
 namespace {
 
-bool needs_torch(const op::Op& op) { return op.abi != op::Abi::none; }
-bool needs_python(const op::Op& op) { return needs_torch(op) || op.kind == op::Kind::pybind_module; }
+bool needs_torch(const op::Op& op) {
+  return op.abi != op::Abi::none;
+}
+bool needs_python(const op::Op& op) {
+  return needs_torch(op) || op.kind == op::Kind::pybind_module;
+}
 
 bool has_host_source(const op::Op& op, op::Language language, op::HostCompiler compiler) {
   return op.host_compiler == compiler &&
@@ -23,8 +27,8 @@ void require_torch(const Facts& facts, const op::Op& op) {
   }
   if (!facts.torch) {
     throw Error(ExitCode::environment,
-                "no torch in " + facts.python->executable.string() + " (" + facts.python->origin + "), which " +
-                    op.name + " is built for",
+                "no torch in " + facts.python->executable.string() + " (" + facts.python->origin +
+                    "), which " + op.name + " is built for",
                 "name the Python that has it: --python PATH or DCUOP_PYTHON; or set abi = \"none\" in " +
                     op.manifest.string() + " when the op does not use torch");
   }

@@ -11,11 +11,11 @@ namespace dcuop::key {
 namespace {
 
 enum class Meaning {
-  plain,          ///< part of the key by its text
-  directory,      ///< names a directory: its path is made relative
-  file,           ///< names a file that is read: its content is in the key
-  other_output,   ///< writes files besides the result, or reads what dcuop cannot see
-  linker,         ///< -Wl, and -Xlinker: examined by the linker's own table
+  plain,        ///< part of the key by its text
+  directory,    ///< names a directory: its path is made relative
+  file,         ///< names a file that is read: its content is in the key
+  other_output, ///< writes files besides the result, or reads what dcuop cannot see
+  linker,       ///< -Wl, and -Xlinker: examined by the linker's own table
 };
 
 struct FlagKind {
@@ -110,9 +110,9 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
 
 /// Linker options (behind -Wl, and -Xlinker) that name files or write others. All else is plain: a link's result
 /// depends on its text and on the files that --dependency-file reports.
-constexpr auto linker_files = std::to_array<std::string_view>(
-    {"--default-script=", "--dynamic-list=", "--retain-symbols-file=", "--script=", "--symbol-ordering-file=",
-     "--version-script=", "-T", "@"});
+constexpr auto linker_files =
+    std::to_array<std::string_view>({"--default-script=", "--dynamic-list=", "--retain-symbols-file=",
+                                     "--script=", "--symbol-ordering-file=", "--version-script=", "-T", "@"});
 constexpr auto linker_outputs =
     std::to_array<std::string_view>({"--Map=", "--cref", "--out-implib=", "--trace", "-Map", "-Map="});
 
@@ -120,7 +120,8 @@ const FlagKind* kind_of(std::string_view flag) {
   const FlagKind* best = nullptr;
   for (const FlagKind& kind : compiler_flags) {
     // A short name such as -s, -w or -l is no prefix of an unknown long one.
-    const bool exact_only = kind.prefix == "-s" || kind.prefix == "-w" || kind.prefix == "-R" || kind.prefix == "-u";
+    const bool exact_only =
+        kind.prefix == "-s" || kind.prefix == "-w" || kind.prefix == "-R" || kind.prefix == "-u";
     const bool matches = exact_only ? flag == kind.prefix : flag.starts_with(kind.prefix);
     if (matches && (best == nullptr || kind.prefix.size() > best->prefix.size())) {
       best = &kind;
@@ -229,8 +230,8 @@ class Examiner {
       }
     }
     if (!pending.empty()) { // -Xlinker --version-script -Xlinker x.map
-      report_.uncacheable.push_back("linker option " + pending + ": its file is not followed; write -Wl," + pending +
-                                    ",FILE");
+      report_.uncacheable.push_back("linker option " + pending + ": its file is not followed; write -Wl," +
+                                    pending + ",FILE");
     }
   }
 

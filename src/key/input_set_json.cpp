@@ -65,8 +65,8 @@ std::string to_json_text(const InputSet& set) {
   }
   json directories = json::array();
   for (const WatchedDirectory& directory : set.directories) {
-    directories.push_back(json::array({directory.path, directory.names ? json(directory.names->hex()) : json(),
-                                       directory.relevant.hex()}));
+    directories.push_back(json::array(
+        {directory.path, directory.names ? json(directory.names->hex()) : json(), directory.relevant.hex()}));
   }
   const json document = {{"parts", set.parts},
                          {"inputs", std::move(inputs)},

@@ -14,7 +14,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-void append(Words& to, const Words& from) { to.insert(to.end(), from.begin(), from.end()); }
+void append(Words& to, const Words& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 
 /// A toolchain is the same for all units that are compiled with the same flags.
 class RequestMaker {
@@ -53,7 +55,8 @@ class RequestMaker {
         throw Error(ExitCode::usage,
                     op_.name + " does not support " + arch + " (" + facts_.archs.origin + "); it supports " +
                         join(op_.archs, ", "),
-                    "add \"" + arch + "\" to archs in " + op_.manifest.string() + " if the op is written for it");
+                    "add \"" + arch + "\" to archs in " + op_.manifest.string() +
+                        " if the op is written for it");
       }
       request_.archs.push_back(arch);
     }
@@ -133,7 +136,8 @@ class RequestMaker {
     }
     if (op_.abi != op::Abi::none) {
       std::for_each(facts_.torch->include_dirs.begin(), facts_.torch->include_dirs.end(), system);
-      std::for_each(facts_.torch->pybind11_include_dirs.begin(), facts_.torch->pybind11_include_dirs.end(), system);
+      std::for_each(facts_.torch->pybind11_include_dirs.begin(), facts_.torch->pybind11_include_dirs.end(),
+                    system);
     }
     if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
       system(facts_.python->include_dir);
@@ -215,9 +219,10 @@ class RequestMaker {
       throw Error(ExitCode::usage, "cannot read " + (op_.directory / unit.source.path).string());
     }
     Words arguments = unit.flags;
-    append(arguments, {"-x", unit.source.language == op::Language::hip ? "hip"
-                             : unit.source.language == op::Language::c ? "c"
-                                                                       : "c++",
+    append(arguments, {"-x",
+                       unit.source.language == op::Language::hip ? "hip"
+                       : unit.source.language == op::Language::c ? "c"
+                                                                 : "c++",
                        "-c"});
     const probe::Toolchain toolchain =
         probe::resolve_toolchain(machine_, unit.compiler, arguments, request_.environment);
@@ -227,7 +232,8 @@ class RequestMaker {
     Components& components = unit.components;
     components.add(Group::schema, "dcuop", std::to_string(schema_version));
     components.add(Group::source, name, *content, op::to_string(unit.source.language));
-    components.add(Group::flag, name + " flags", framed(unit.flags_without_archs), join(unit.flags_without_archs, " "));
+    components.add(Group::flag, name + " flags", framed(unit.flags_without_archs),
+                   join(unit.flags_without_archs, " "));
     if (!unit.archs.empty()) {
       components.add(Group::arch, "offload arch", join(unit.archs, " "));
     }
@@ -265,8 +271,9 @@ class RequestMaker {
     components.add(Group::toolchain, "compiler called", toolchain.compiler.program.filename().string());
     for (const probe::ToolFile& file : toolchain.files) {
       const bool is_bitcode = file.role == "bitcode";
-      components.add(is_bitcode ? Group::bitcode : Group::toolchain, file.role + " " + file.path.filename().string(),
-                     file.content, file.role == "compiler" ? toolchain.compiler.version : file.path.string());
+      components.add(is_bitcode ? Group::bitcode : Group::toolchain,
+                     file.role + " " + file.path.filename().string(), file.content,
+                     file.role == "compiler" ? toolchain.compiler.version : file.path.string());
     }
     if (!native_unit.empty()) {
       components.add(Group::flag, native_unit + " native", join(toolchain.resolved_cpu, " "));
@@ -277,7 +284,7 @@ class RequestMaker {
 
   void add_link() {
     LinkRequest& link = request_.link;
-    link.compiler = op_.has_hip() ? *facts_.hip_compiler
+    link.compiler = op_.has_hip()                                      ? *facts_.hip_compiler
                     : op_.host_compiler == op::HostCompiler::toolchain ? *facts_.toolchain_cxx
                                                                        : *facts_.cxx_compiler;
     const FlagReport user = examine_flags(op_.link_flags, request_.base);

@@ -8,8 +8,8 @@
 namespace dcuop {
 
 fs::path make_temporary_directory(const Environment& environment) {
-  for (const std::string& parent : {environment.get_nonempty("TMPDIR").value_or("/tmp"), std::string("/tmp"),
-                                    std::string("/var/tmp")}) {
+  for (const std::string& parent :
+       {environment.get_nonempty("TMPDIR").value_or("/tmp"), std::string("/tmp"), std::string("/var/tmp")}) {
     std::string pattern = parent + "/dcuop-XXXXXX";
     if (::mkdtemp(pattern.data()) != nullptr) {
       return pattern;
@@ -19,6 +19,8 @@ fs::path make_temporary_directory(const Environment& environment) {
               "set TMPDIR to a directory that is writable and has space");
 }
 
-TemporaryDirectory::~TemporaryDirectory() { remove_tree(path_); }
+TemporaryDirectory::~TemporaryDirectory() {
+  remove_tree(path_);
+}
 
 } // namespace dcuop

@@ -53,7 +53,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void will_build(const key::Request& request, const std::string& reason) = 0;
   virtual void started(const key::Request& request, const std::string& step) = 0;
-  virtual void finished(const key::Request& request, const std::string& step, std::chrono::milliseconds wall) = 0;
+  virtual void finished(const key::Request& request, const std::string& step,
+                        std::chrono::milliseconds wall) = 0;
   virtual void waiting(const key::Request& request, const std::optional<store::Holder>& holder,
                        std::chrono::milliseconds so_far) = 0;
 };

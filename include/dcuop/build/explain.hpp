@@ -12,7 +12,8 @@ namespace dcuop::build {
 
 struct Explanation {
   store::Entry nearest;
-  std::vector<key::Difference> differences; ///< components first, then files; empty: nothing that the key holds
+  std::vector<key::Difference>
+      differences; ///< components first, then files; empty: nothing that the key holds
   std::size_t unchanged_components = 0;
   std::size_t unchanged_inputs = 0;
 };

@@ -13,8 +13,8 @@ namespace dcuop::build {
 /// What this process may use: sched_getaffinity, cgroup v1 or v2 limits up the tree, MemAvailable.
 struct Limits {
   int processors = 1;
-  std::uint64_t memory = 0; ///< bytes; 0: unknown
-  std::uint64_t processes = 0; ///< pids.max - pids.current; 0: unlimited
+  std::uint64_t memory = 0;                     ///< bytes; 0: unknown
+  std::uint64_t processes = 0;                  ///< pids.max - pids.current; 0: unlimited
   std::string processors_source, memory_source; ///< "cgroup cpu.max", "MemAvailable"
 };
 /// `root`: another tree for /proc and /sys/fs/cgroup, for tests.

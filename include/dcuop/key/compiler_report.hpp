@@ -25,11 +25,11 @@ struct PassReport {
 
 /// From -v: the lists between "search starts here" and "End of search list", and the directories that were
 /// ignored because they do not exist (they would be searched if somebody made them).
-[[nodiscard]] std::vector<std::filesystem::path> parse_search_directories(std::string_view diagnostics,
-                                                                          const std::filesystem::path& directory);
+[[nodiscard]] std::vector<std::filesystem::path>
+parse_search_directories(std::string_view diagnostics, const std::filesystem::path& directory);
 
 /// From -v of a link: the -L directories of the linker's command line, in order.
-[[nodiscard]] std::vector<std::filesystem::path> parse_library_directories(std::string_view diagnostics,
-                                                                           const std::filesystem::path& directory);
+[[nodiscard]] std::vector<std::filesystem::path>
+parse_library_directories(std::string_view diagnostics, const std::filesystem::path& directory);
 
 } // namespace dcuop::key

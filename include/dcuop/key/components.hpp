@@ -14,12 +14,26 @@ namespace dcuop::key {
 /// Changes when the meaning of a key or what dcuop passes to the compilers changes.
 inline constexpr int schema_version = 1;
 
-enum class Group { schema, op, source, header, flag, arch, toolchain, bitcode, python, torch, environment, library, search };
+enum class Group {
+  schema,
+  op,
+  source,
+  header,
+  flag,
+  arch,
+  toolchain,
+  bitcode,
+  python,
+  torch,
+  environment,
+  library,
+  search
+};
 [[nodiscard]] std::string_view to_string(Group group);
 
 struct Component {
   Group group = Group::op;
-  std::string name;  ///< "binding.cpp", "HIPCC_COMPILE_FLAGS_APPEND", "clang"
+  std::string name; ///< "binding.cpp", "HIPCC_COMPILE_FLAGS_APPEND", "clang"
   Digest digest;
   std::string value; ///< for people: "-O3 -DX=1", "15.0.6", "/usr/bin/hipcc"
   bool operator==(const Component&) const = default;
@@ -28,7 +42,7 @@ struct Component {
 /// Ordered components. The digest is of schema, group, name and digest of each, not of the values.
 class Components {
  public:
-  void add(Group group, std::string name, std::string value);                         ///< digest of the value
+  void add(Group group, std::string name, std::string value); ///< digest of the value
   void add(Group group, std::string name, const Digest& digest, std::string value);
   void add_all(const Components& others); ///< those that are not there yet
   [[nodiscard]] const std::vector<Component>& all() const { return components_; }

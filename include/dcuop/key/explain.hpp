@@ -19,7 +19,8 @@ struct Difference {
 [[nodiscard]] std::vector<Difference> compare_components(const Components& before, const Components& now);
 
 /// A comparison of files in the same words.
-[[nodiscard]] std::vector<Difference> describe(const Comparison& comparison, const InputSet& set, const PathBase& base);
+[[nodiscard]] std::vector<Difference> describe(const Comparison& comparison, const InputSet& set,
+                                               const PathBase& base);
 
 /// "op.h changed" or "op.h changed and 2 more": the one-line form.
 [[nodiscard]] std::string summary(const std::vector<Difference>& differences);

@@ -15,9 +15,9 @@
 namespace dcuop::key {
 
 struct Facts {
-  std::optional<probe::Python> python;         ///< when an op is bound to Python or torch
-  std::optional<probe::Torch> torch;           ///< when that Python has one
-  std::optional<probe::Compiler> hip_compiler; ///< when an op has HIP sources
+  std::optional<probe::Python> python;                     ///< when an op is bound to Python or torch
+  std::optional<probe::Torch> torch;                       ///< when that Python has one
+  std::optional<probe::Compiler> hip_compiler;             ///< when an op has HIP sources
   std::optional<probe::Compiler> cxx_compiler, c_compiler; ///< the system's, when an op has such sources
   std::optional<probe::Compiler> toolchain_cxx; ///< the HIP toolchain's clang++, when an op wants it
   std::optional<probe::Rocm> rocm;
@@ -32,6 +32,7 @@ struct Wishes {
 
 /// Throws Error(environment) for what an op needs and this machine lacks, Error(usage) for an arch that is no
 /// target id.
-[[nodiscard]] Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops, const Wishes& wishes);
+[[nodiscard]] Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops,
+                                 const Wishes& wishes);
 
 } // namespace dcuop::key

@@ -12,11 +12,13 @@ namespace dcuop::key {
 
 struct FlagReport {
   std::vector<std::string> flags; ///< in order; paths below the workspace relative to the op's directory
-  std::vector<std::filesystem::path> files; ///< absolute: what the flags name as inputs (version scripts, profiles, ...)
-  std::vector<std::string> uncacheable;     ///< "unknown flag --foo", "-save-temps writes other files"; empty: cacheable
-  bool native = false;  ///< -march=native or kin: what it came to belongs to the key
-  bool rdc = false;     ///< -fgpu-rdc
-  bool silent = false;  ///< -w: -Wdate-time cannot be relied on
+  std::vector<std::filesystem::path>
+      files; ///< absolute: what the flags name as inputs (version scripts, profiles, ...)
+  std::vector<std::string>
+      uncacheable;     ///< "unknown flag --foo", "-save-temps writes other files"; empty: cacheable
+  bool native = false; ///< -march=native or kin: what it came to belongs to the key
+  bool rdc = false;    ///< -fgpu-rdc
+  bool silent = false; ///< -w: -Wdate-time cannot be relied on
 };
 
 /// `directory`: where relative paths are taken from (the op's).

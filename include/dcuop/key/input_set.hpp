@@ -31,7 +31,7 @@ struct Input {
 
 /// A directory on a search path (or below one, where an include names a subdirectory).
 struct WatchedDirectory {
-  std::string path; ///< portable
+  std::string path;            ///< portable
   std::optional<Digest> names; ///< of all its entries' names; nullopt: it does not exist
   Digest relevant;             ///< of those names that an include or link of this build could mean
   bool operator==(const WatchedDirectory&) const = default;
@@ -58,7 +58,8 @@ struct InputSet {
 };
 
 /// `first_only` stops at the first changed input (a look-up); explain wants all.
-[[nodiscard]] Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, bool first_only);
+[[nodiscard]] Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo,
+                                 bool first_only);
 
 /// The union of the passes that built `part`, digested now. Files below `generated` (the private build directory)
 /// are left out. Large files (libraries) are asked of `memo`.
@@ -67,7 +68,8 @@ struct Collected {
   std::vector<std::string> unreadable; ///< files that could not be read: the result must not be cached then
 };
 [[nodiscard]] Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes,
-                                       const PathBase& base, const std::filesystem::path& generated, DigestMemo& memo);
+                                       const PathBase& base, const std::filesystem::path& generated,
+                                       DigestMemo& memo);
 /// The union of several parts' sets.
 [[nodiscard]] InputSet merge(const std::vector<InputSet>& sets, const PathBase& base);
 

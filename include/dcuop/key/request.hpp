@@ -18,8 +18,8 @@ namespace dcuop::key {
 struct UnitRequest {
   op::Source source;
   probe::Compiler compiler;
-  std::vector<std::string> flags;      ///< in order, offload archs included
-  std::vector<std::string> archs;      ///< of a HIP unit; else empty
+  std::vector<std::string> flags;               ///< in order, offload archs included
+  std::vector<std::string> archs;               ///< of a HIP unit; else empty
   std::vector<std::string> flags_without_archs; ///< for a pass that compiles for one arch
   Components components;
   Digest request;
@@ -40,12 +40,12 @@ struct Request {
   PathBase base;
   std::vector<UnitRequest> units;
   LinkRequest link;
-  std::string artifact;      ///< file name: "affine.cpython-311-x86_64-linux-gnu.so"
-  Components components;     ///< of the units and the link
+  std::string artifact;  ///< file name: "affine.cpython-311-x86_64-linux-gnu.so"
+  Components components; ///< of the units and the link
   Digest digest;
   std::vector<std::string> uncacheable;
-  Environment environment;   ///< scrubbed; TMPDIR is the runner's to set
-  std::string facts_json;    ///< for `dcuop list`: arch, torch, python, hip, kind
+  Environment environment; ///< scrubbed; TMPDIR is the runner's to set
+  std::string facts_json;  ///< for `dcuop list`: arch, torch, python, hip, kind
 };
 
 /// Throws Error(usage) when a selected arch is outside the op's set or the compiler does not know it.

@@ -13,16 +13,16 @@
 namespace dcuop::probe {
 
 struct Device {
-  std::string target_id;              ///< "gfx936:sramecc+:xnack-"; features only when the source says them
-  std::string name;                   ///< marketing name, "" when unknown
-  std::string source;                 ///< "KFD", "rocminfo", "KFD, rocminfo" (both tell of it)
-  std::uint32_t compute_units = 0;    ///< 0: unknown
-  std::vector<std::string> isas;      ///< all that rocminfo lists, generic ones too
+  std::string target_id;           ///< "gfx936:sramecc+:xnack-"; features only when the source says them
+  std::string name;                ///< marketing name, "" when unknown
+  std::string source;              ///< "KFD", "rocminfo", "KFD, rocminfo" (both tell of it)
+  std::uint32_t compute_units = 0; ///< 0: unknown
+  std::vector<std::string> isas;   ///< all that rocminfo lists, generic ones too
 };
 
 struct Devices {
-  std::vector<Device> devices;        ///< KFD and rocminfo merged in node order
-  std::vector<std::string> sources;   ///< what was asked: "KFD: /sys/class/kfd/kfd/topology is missing"
+  std::vector<Device> devices;            ///< KFD and rocminfo merged in node order
+  std::vector<std::string> sources;       ///< what was asked: "KFD: /sys/class/kfd/kfd/topology is missing"
   std::vector<std::string> disagreements; ///< KFD says 2 x gfx906, rocminfo says 1: a finding for the doctor
 };
 
@@ -38,7 +38,7 @@ struct Devices {
 struct RocminfoAgent {
   std::string name, marketing_name, vendor, device_type, uuid;
   std::uint32_t compute_units = 0, wavefront = 0, node = 0;
-  std::vector<std::string> isas;      ///< as printed: "amdgcn-amd-amdhsa--gfx936:sramecc+:xnack-"
+  std::vector<std::string> isas; ///< as printed: "amdgcn-amd-amdhsa--gfx936:sramecc+:xnack-"
 };
 /// rocminfo's text in all its shapes; agents in order, CPUs included. A text with an error message and no
 /// agent gives none, and `problem` says what rocminfo said.
@@ -52,7 +52,7 @@ struct Rocminfo {
 /// Where the arch selection came from, and what it is.
 struct ArchSelection {
   std::vector<std::string> archs; ///< canonical target ids, sorted, unique
-  std::string origin;             ///< "--arch", "DCUOP_ARCH", "PYTORCH_ROCM_ARCH", "user config", "visible devices (KFD)"
+  std::string origin; ///< "--arch", "DCUOP_ARCH", "PYTORCH_ROCM_ARCH", "user config", "visible devices (KFD)"
 };
 /// --arch > DCUOP_ARCH > PYTORCH_ROCM_ARCH (';' or ',' or ' ' separated) > `configured` > visible devices.
 /// "native" anywhere means the visible devices (by KFD; rocminfo is asked on WSL alone), processors without

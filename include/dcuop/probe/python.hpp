@@ -12,13 +12,13 @@
 namespace dcuop::probe {
 
 struct Python {
-  std::filesystem::path executable;      ///< as chosen, absolute; a shim is resolved to sys.executable
-  std::string origin;                    ///< "--python", "DCUOP_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "python3 on PATH"
-  std::string version;                   ///< "3.11.2"
-  std::string implementation;            ///< "cpython"
-  std::string ext_suffix;                ///< ".cpython-311-x86_64-linux-gnu.so" (sysconfig EXT_SUFFIX)
-  std::string soabi;                     ///< "cpython-311-x86_64-linux-gnu"
-  std::filesystem::path include_dir;     ///< sysconfig "include"
+  std::filesystem::path executable; ///< as chosen, absolute; a shim is resolved to sys.executable
+  std::string origin;  ///< "--python", "DCUOP_PYTHON", "VIRTUAL_ENV", "CONDA_PREFIX", "python3 on PATH"
+  std::string version; ///< "3.11.2"
+  std::string implementation;        ///< "cpython"
+  std::string ext_suffix;            ///< ".cpython-311-x86_64-linux-gnu.so" (sysconfig EXT_SUFFIX)
+  std::string soabi;                 ///< "cpython-311-x86_64-linux-gnu"
+  std::filesystem::path include_dir; ///< sysconfig "include"
   std::vector<std::filesystem::path> search_path; ///< sys.path's directories without the working directory
   std::filesystem::path prefix, base_prefix;
 };
@@ -27,7 +27,8 @@ struct Python {
 struct PythonWish {
   PythonWish() = default;
   PythonWish(const char* wanted) : path(wanted) {}
-  PythonWish(std::string wanted, std::string from = "--python") : path(std::move(wanted)), origin(std::move(from)) {}
+  PythonWish(std::string wanted, std::string from = "--python")
+      : path(std::move(wanted)), origin(std::move(from)) {}
   std::string path; ///< empty: nobody did
   std::string origin;
 };

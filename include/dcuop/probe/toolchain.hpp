@@ -16,13 +16,13 @@ enum class Family { clang, gcc, unknown };
 
 /// A compiler as it is called. Nothing is resolved through symbolic links: argv[0] can choose its mode.
 struct Compiler {
-  std::filesystem::path program;  ///< absolute
-  std::string origin;             ///< "DCUOP_HIPCC", "ROCM_PATH", "hipcc on PATH", "CXX", "c++ on PATH"
+  std::filesystem::path program; ///< absolute
+  std::string origin;            ///< "DCUOP_HIPCC", "ROCM_PATH", "hipcc on PATH", "CXX", "c++ on PATH"
   Family family = Family::unknown;
-  std::string version;            ///< of the real compiler: "15.0.6"
-  std::string version_line;       ///< first line that names it
-  std::string hip_version;        ///< hipcc's "5.2.21153"; "" otherwise
-  std::string target;             ///< "x86_64-pc-linux-gnu"
+  std::string version;      ///< of the real compiler: "15.0.6"
+  std::string version_line; ///< first line that names it
+  std::string hip_version;  ///< hipcc's "5.2.21153"; "" otherwise
+  std::string target;       ///< "x86_64-pc-linux-gnu"
 };
 
 /// One part of a toolchain's identity.
@@ -37,19 +37,21 @@ struct ToolFile {
 /// What one way of calling a compiler (these flags, these archs) is made of.
 struct Toolchain {
   Compiler compiler;
-  std::vector<ToolFile> files;            ///< sorted by role, path; bitcode included
-  std::vector<std::string> resolved_cpu;  ///< what -march=native and kin came to: cc1's -target-cpu/-target-feature; else empty
-  Digest identity;                        ///< of roles, names and contents; not of the paths' directories
-  std::string problem;                    ///< why identity is incomplete ("the driver does not answer -###"); then nothing made with it is cached
+  std::vector<ToolFile> files; ///< sorted by role, path; bitcode included
+  std::vector<std::string>
+      resolved_cpu; ///< what -march=native and kin came to: cc1's -target-cpu/-target-feature; else empty
+  Digest identity;  ///< of roles, names and contents; not of the paths' directories
+  std::string
+      problem; ///< why identity is incomplete ("the driver does not answer -###"); then nothing made with it is cached
 };
 
 /// DTK or ROCm as installed.
 struct Rocm {
-  std::filesystem::path root;    ///< /opt/dtk, /opt/rocm, /usr
-  std::string origin;            ///< "ROCM_PATH", "/opt/dtk", ...
+  std::filesystem::path root; ///< /opt/dtk, /opt/rocm, /usr
+  std::string origin;         ///< "ROCM_PATH", "/opt/dtk", ...
   bool is_dtk = false;
-  std::string version;           ///< DTK's own number for a DTK ("25.04"), else ROCm's; "" when not written anywhere
-  std::string version_source;    ///< the file that says so
+  std::string version; ///< DTK's own number for a DTK ("25.04"), else ROCm's; "" when not written anywhere
+  std::string version_source; ///< the file that says so
 };
 
 /// hipcc: DCUOP_HIPCC > $ROCM_PATH/bin, $ROCM_HOME/bin, $HIP_PATH/bin > PATH > /opt/dtk/bin, /opt/rocm/bin.
@@ -76,6 +78,7 @@ struct Rocm {
 /// Each one that is set belongs to the key by its value.
 [[nodiscard]] const std::vector<std::string>& compile_variables();
 /// Variables passed on that cannot change the result (PATH: what is found on it is identified by content; HOME, ...).
-[[nodiscard]] Environment compile_environment(const Environment& full, const std::filesystem::path& temporary_directory);
+[[nodiscard]] Environment compile_environment(const Environment& full,
+                                              const std::filesystem::path& temporary_directory);
 
 } // namespace dcuop::probe

@@ -13,21 +13,22 @@
 namespace dcuop::probe {
 
 struct Torch {
-  std::filesystem::path package;          ///< .../site-packages/torch
-  std::string version;                    ///< version.py's text; identifies nothing by itself
-  std::string hip;                        ///< torch.version.hip; "" for none
-  std::string cuda;                       ///< torch.version.cuda; "" for none
+  std::filesystem::path package; ///< .../site-packages/torch
+  std::string version;           ///< version.py's text; identifies nothing by itself
+  std::string hip;               ///< torch.version.hip; "" for none
+  std::string cuda;              ///< torch.version.cuda; "" for none
   std::string git_version;
-  std::string dtk;                        ///< "25.04" from a "+das...dtk2504" tag; "" when it has none
-  std::vector<std::filesystem::path> include_dirs; ///< to be passed as system include dirs (never /usr/include)
+  std::string dtk; ///< "25.04" from a "+das...dtk2504" tag; "" when it has none
+  std::vector<std::filesystem::path>
+      include_dirs; ///< to be passed as system include dirs (never /usr/include)
   std::vector<std::filesystem::path> pybind11_include_dirs; ///< empty when on the default path or absent
-  std::filesystem::path library_dir;      ///< where libtorch_cpu.so lies (real path)
+  std::filesystem::path library_dir;                        ///< where libtorch_cpu.so lies (real path)
   std::vector<std::filesystem::path> libraries; ///< files that `import torch` loads, libc10.so first
-  std::optional<bool> cxx11_abi;          ///< libstdc++'s dual ABI, from libc10's symbols; nullopt: unknown
+  std::optional<bool> cxx11_abi; ///< libstdc++'s dual ABI, from libc10's symbols; nullopt: unknown
   /// Compiler type, stdlib and build ABI of torch's pybind11 internals ("_gcc", "_libstdcpp", "_cxxabi1017"),
   /// from libtorch_python; empty when not found. An extension must be compiled with the same to share types.
   std::string pybind11_compiler, pybind11_stdlib, pybind11_build_abi;
-  Digest identity;                        ///< of the libraries' build ids (their content where they have none)
+  Digest identity; ///< of the libraries' build ids (their content where they have none)
 
   [[nodiscard]] bool is_hip() const { return !hip.empty(); }
   [[nodiscard]] bool is_cpu_only() const { return hip.empty() && cuda.empty(); }

@@ -15,7 +15,8 @@ namespace dcuop {
 /// The same, removed in the destructor.
 class TemporaryDirectory {
  public:
-  explicit TemporaryDirectory(const Environment& environment) : path_(make_temporary_directory(environment)) {}
+  explicit TemporaryDirectory(const Environment& environment)
+      : path_(make_temporary_directory(environment)) {}
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

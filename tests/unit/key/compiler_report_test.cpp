@@ -40,7 +40,8 @@ TEST(Depfile, NoRule) {
 TEST(LinkDepfile, BlanksAreNotEscapedByGnuLdAndAreByLld) {
   EXPECT_EQ(parse_link_depfile("out.so: \\\n  /a b/x.o \\\n  lib.so\n\n/a b/x.o:\n\nlib.so:\n", "/d"),
             (Paths{"/a b/x.o", "/d/lib.so"}));
-  EXPECT_EQ(parse_link_depfile("/t t/out.so: \\\n  /a\\ b/x.o \\\n  y.o", "/d"), (Paths{"/a b/x.o", "/d/y.o"}));
+  EXPECT_EQ(parse_link_depfile("/t t/out.so: \\\n  /a\\ b/x.o \\\n  y.o", "/d"),
+            (Paths{"/a b/x.o", "/d/y.o"}));
   EXPECT_THAT(parse_link_depfile("", "/d"), IsEmpty());
 }
 

@@ -22,7 +22,8 @@ Components of(std::initializer_list<std::tuple<Group, const char*, const char*>>
 
 TEST(Components, FieldsAreFramed) {
   EXPECT_NE(of({{Group::op, "ab", "c"}}).digest(), of({{Group::op, "a", "bc"}}).digest());
-  EXPECT_NE(of({{Group::op, "a", "1"}, {Group::op, "b", "2"}}).digest(), of({{Group::op, "b", "2"}, {Group::op, "a", "1"}}).digest());
+  EXPECT_NE(of({{Group::op, "a", "1"}, {Group::op, "b", "2"}}).digest(),
+            of({{Group::op, "b", "2"}, {Group::op, "a", "1"}}).digest());
   EXPECT_NE(of({{Group::op, "a", ""}}).digest(), of({}).digest());
   EXPECT_NE(of({{Group::op, "a", "1"}}).digest(), of({{Group::flag, "a", "1"}}).digest());
 }
@@ -36,14 +37,17 @@ TEST(Components, ValueForPeopleIsNotInTheDigest) {
 }
 
 TEST(Components, EqualOnesAreSaidOnce) {
-  Components components = of({{Group::toolchain, "ld", "1"}, {Group::toolchain, "ld", "1"}, {Group::toolchain, "ld", "2"}});
+  Components components =
+      of({{Group::toolchain, "ld", "1"}, {Group::toolchain, "ld", "1"}, {Group::toolchain, "ld", "2"}});
   EXPECT_EQ(components.all().size(), 2U);
 }
 
 TEST(Components, JsonRoundTrip) {
   const Components components = of({{Group::source, "a.cpp", "x"}, {Group::environment, "CPATH", "/a b"}});
   EXPECT_EQ(components_from_json(to_json(components)).all(), components.all());
-  EXPECT_THROW((void)components_from_json(nlohmann::json::parse(R"([{"group":"what","name":"a","digest":"00","value":""}])")), Error);
+  EXPECT_THROW((void)components_from_json(
+                   nlohmann::json::parse(R"([{"group":"what","name":"a","digest":"00","value":""}])")),
+               Error);
   EXPECT_THROW((void)components_from_json(nlohmann::json::parse(R"([{"group":"op"}])")), Error);
 }
 
@@ -60,20 +64,27 @@ TEST(Explain, NothingDiffers) {
 }
 
 TEST(Explain, InWords) {
-  EXPECT_THAT(texts(of({{Group::source, "a.cpp", "1"}, {Group::flag, "a.cpp flags", "-O3 -DX=1"}, {Group::torch, "torch", "1.13"}}),
-                    of({{Group::source, "a.cpp", "2"}, {Group::flag, "a.cpp flags", "-O3 -DX=2 -g"}, {Group::torch, "torch", "2.4"},
+  EXPECT_THAT(texts(of({{Group::source, "a.cpp", "1"},
+                        {Group::flag, "a.cpp flags", "-O3 -DX=1"},
+                        {Group::torch, "torch", "1.13"}}),
+                    of({{Group::source, "a.cpp", "2"},
+                        {Group::flag, "a.cpp flags", "-O3 -DX=2 -g"},
+                        {Group::torch, "torch", "2.4"},
                         {Group::environment, "CPATH", "/x"}})),
-              ElementsAre("a.cpp changed", "a.cpp flags had -DX=1, have -DX=2 -g", "torch was \"1.13\", is \"2.4\"",
-                          "CPATH was not set, is \"/x\""));
+              ElementsAre("a.cpp changed", "a.cpp flags had -DX=1, have -DX=2 -g",
+                          "torch was \"1.13\", is \"2.4\"", "CPATH was not set, is \"/x\""));
   EXPECT_THAT(texts(of({{Group::environment, "CPATH", ""}, {Group::source, "b.cpp", "1"}}), of({})),
               ElementsAre("CPATH was empty, is not set", "b.cpp is gone"));
-  EXPECT_THAT(texts(of({{Group::flag, "f", "-a -b"}}), of({{Group::flag, "f", "-b -a"}})), ElementsAre("f are in another order"));
+  EXPECT_THAT(texts(of({{Group::flag, "f", "-a -b"}}), of({{Group::flag, "f", "-b -a"}})),
+              ElementsAre("f are in another order"));
 }
 
 TEST(Explain, EqualNamesArePairedByContentFirst) {
-  const Components before = of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "two"}});
-  EXPECT_THAT(texts(before, of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "three"}})),
-              ElementsAre("linker ld was \"two\", is \"three\""));
+  const Components before =
+      of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "two"}});
+  EXPECT_THAT(
+      texts(before, of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "three"}})),
+      ElementsAre("linker ld was \"two\", is \"three\""));
   EXPECT_THAT(texts(before, of({{Group::toolchain, "linker ld", "two"}})), ElementsAre("linker ld is gone"));
 }
 
@@ -86,7 +97,8 @@ TEST(Explain, ReplacedPartOfTheSameVersion) {
 }
 
 TEST(Explain, OneLine) {
-  const std::vector<Difference> differences = {{Group::header, "op.h", "changed, read by a.cpp and b.cpp"}, {Group::flag, "f", "changed"}};
+  const std::vector<Difference> differences = {{Group::header, "op.h", "changed, read by a.cpp and b.cpp"},
+                                               {Group::flag, "f", "changed"}};
   EXPECT_EQ(summary(differences), "op.h changed and 1 more");
   EXPECT_EQ(summary({differences[0]}), "op.h changed");
   EXPECT_EQ(summary({}), "");

@@ -11,13 +11,15 @@ using ::testing::IsEmpty;
 
 const PathBase base{"/ws/ops/a", "/ws"};
 
-FlagReport examine(std::vector<std::string> flags) { return examine_flags(flags, base); }
+FlagReport examine(std::vector<std::string> flags) {
+  return examine_flags(flags, base);
+}
 
 TEST(Flags, KnownOnesAreCacheable) {
-  const std::vector<std::string> flags = {"-O3",      "-DX=1",     "-std=c++20", "-ffast-math",   "-Wall",
-                                          "-mavx2",   "-pthread",  "-isystem",   "/usr/x",        "-Xclang",
-                                          "-foo",     "-mllvm",    "-amdgpu-x",  "-Wl,-z,now",    "-lfoo",
-                                          "-s",       "-fgpu-rdc", "-g",         "--hip-link"};
+  const std::vector<std::string> flags = {"-O3",    "-DX=1",     "-std=c++20", "-ffast-math", "-Wall",
+                                          "-mavx2", "-pthread",  "-isystem",   "/usr/x",      "-Xclang",
+                                          "-foo",   "-mllvm",    "-amdgpu-x",  "-Wl,-z,now",  "-lfoo",
+                                          "-s",     "-fgpu-rdc", "-g",         "--hip-link"};
   const FlagReport report = examine(flags);
   EXPECT_THAT(report.uncacheable, IsEmpty());
   EXPECT_EQ(report.flags, flags);
@@ -33,14 +35,15 @@ TEST(Flags, FilesTheyName) {
   const FlagReport report =
       examine({"-include", "pre.h", "-fprofile-use=/p/x.profdata", "-Wl,--version-script=v.map",
                "-Wl,--dynamic-list,d.list,-z,now", "-Wl,-T,link.ld"});
-  EXPECT_THAT(report.files, ElementsAre("/ws/ops/a/pre.h", "/p/x.profdata", "/ws/ops/a/v.map", "/ws/ops/a/d.list",
-                                        "/ws/ops/a/link.ld"));
+  EXPECT_THAT(report.files, ElementsAre("/ws/ops/a/pre.h", "/p/x.profdata", "/ws/ops/a/v.map",
+                                        "/ws/ops/a/d.list", "/ws/ops/a/link.ld"));
   EXPECT_THAT(report.uncacheable, IsEmpty());
 }
 
 TEST(Flags, WhatDcuopDoesNotKnowIsNotCached) {
-  for (const char* flag : {"--foo", "-Zunknown", "stray.o", "@response", "-save-temps", "-ftime-trace",
-                           "-save-temps=obj", "--coverage", "-fprofile-use", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
+  for (const char* flag :
+       {"--foo", "-Zunknown", "stray.o", "@response", "-save-temps", "-ftime-trace", "-save-temps=obj",
+        "--coverage", "-fprofile-use", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
     EXPECT_EQ(examine({"-O2", flag}).uncacheable.size(), 1U) << flag;
   }
 }

@@ -34,7 +34,8 @@ class InputSetTest : public ::testing::Test {
 
   InputSet collect(const std::string& part = "a.cpp") {
     PassReport pass;
-    pass.files = {root_ / "ws/op/a.cpp", root_ / "ws/op/two/lib/x.h", root_ / "sys/y.h", root_ / "private/gen.h"};
+    pass.files = {root_ / "ws/op/a.cpp", root_ / "ws/op/two/lib/x.h", root_ / "sys/y.h",
+                  root_ / "private/gen.h"};
     pass.search_directories = {root_ / "ws/op/one", root_ / "ws/op/two", root_ / "sys", root_ / "absent"};
     DigestMemo memo{fs::path{}};
     Collected collected = collect_inputs(part, {pass}, base_, root_ / "private", memo);
@@ -63,7 +64,9 @@ TEST_F(InputSetTest, PathsInTheWorkspaceAreRelativeAndGeneratedFilesLeftOut) {
   EXPECT_THAT(paths(collect().inputs), ElementsAre((root_ / "sys/y.h").string(), "a.cpp", "two/lib/x.h"));
 }
 
-TEST_F(InputSetTest, NothingChanged) { EXPECT_TRUE(compare_now(collect()).unchanged()); }
+TEST_F(InputSetTest, NothingChanged) {
+  EXPECT_TRUE(compare_now(collect()).unchanged());
+}
 
 TEST_F(InputSetTest, ChangedAndMissingInputs) {
   const InputSet set = collect();
@@ -123,7 +126,8 @@ TEST_F(InputSetTest, DamagedJsonIsNoSet) {
   for (std::size_t size = 0; size < text.size(); size += 7) {
     EXPECT_FALSE(input_set_from_json_text(text.substr(0, size))) << size;
   }
-  EXPECT_FALSE(input_set_from_json_text("{\"parts\":[],\"inputs\":[[\"d\",[[\"n\",\"zz\",1]]]],\"directories\":[],\"probed\":[]}"));
+  EXPECT_FALSE(input_set_from_json_text(
+      "{\"parts\":[],\"inputs\":[[\"d\",[[\"n\",\"zz\",1]]]],\"directories\":[],\"probed\":[]}"));
 }
 
 TEST_F(InputSetTest, MergeKeepsTheReadersApart) {
