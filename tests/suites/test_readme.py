@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -41,10 +40,10 @@ def test_each_command_of_the_program_is_in_the_readme(run):
         assert {command for command in in_help if f"dcuop {command}" not in text} == set(), readme.name
 
 
-@pytest.mark.parametrize("target", sorted({word for _, word in words_after("make")}))
-def test_each_make_target_exists(target):
-    done = subprocess.run(["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_each_make_target_exists():
+    # Read, not asked of make: even `make --dry-run` runs the lines that hold $(MAKE).
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {word for _, word in words_after("make")} <= targets
 
 
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)
