@@ -30,7 +30,7 @@ struct PythonWish {
   PythonWish(std::string wanted, std::string from = "--python")
       : path(std::move(wanted)), origin(std::move(from)) {}
   std::string path; ///< empty: nobody did
-  std::string origin;
+  std::string origin = "--python";
 };
 
 /// A wish goes before DCUOP_PYTHON, that before the active venv or conda environment. Throws Error(environment) when there is none, or it does not answer.
