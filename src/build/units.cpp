@@ -80,15 +80,22 @@ class ObjectFinder {
   std::string why_;
 };
 
+/// As an entry's, with the unit's own request: `clean` asks of both whether an origin would still ask for it.
+std::string facts_of(const key::Request& request, const key::UnitRequest& unit) {
+  nlohmann::json facts = nlohmann::json::parse(request.facts_json);
+  facts["unit"] = unit.name();
+  facts["request"] = unit.request.hex();
+  return facts.dump();
+}
+
 /// To the cache, or kept for this build alone when it must not or cannot be published.
 void publish_object(const key::Request& request, const key::UnitRequest& unit, const Workshop& workshop,
                     store::PrivateDirectory directory, UnitOutcome& outcome) {
   const Digest key = key_of(unit.request, outcome.inputs);
   if (outcome.uncacheable.empty()) {
     try {
-      const std::string facts = nlohmann::json({{"unit", unit.name()}}).dump();
       outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
-                                              {key, request.op.name, object_name, facts});
+                                              {key, request.op.name, object_name, facts_of(request, unit)});
       workshop.store.add_record(unit.request, outcome.inputs.record_digest(),
                                 {key, key::to_json_text(outcome.inputs)});
       return;

@@ -9,12 +9,16 @@
 
 #include "build_view.hpp"
 #include "command.hpp"
+#include "detached.hpp"
 #include "dcuop/build/compile_commands.hpp"
 #include "dcuop/build/build.hpp"
+#include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
+#include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 #include "selection.hpp"
+#include "shared_caches.hpp"
 
 namespace dcuop::cli {
 
@@ -115,6 +119,22 @@ void count_events(const store::Store& store, const std::vector<build::OpResult>&
   }
 }
 
+/// A build never waits for the removal of what it made too much.
+void prune_when_due(const store::Store& store, const std::vector<build::OpResult>& results, const Config& config) {
+  const bool has_compiled = std::any_of(results.begin(), results.end(), [](const build::OpResult& result) {
+    return result.status == build::Status::built || result.status == build::Status::failed;
+  });
+  const std::optional<std::uint64_t> limit = config.size("max_size");
+  if (!has_compiled || store.read_only() || !limit ||
+      !store::is_prune_due(store::growth_of(store), *limit, std::chrono::system_clock::now()) ||
+      store::is_being_pruned(store)) {
+    return;
+  }
+  if (!start_self_detached({"cache", "prune", "--quiet", "--cache-dir", store.root().string()})) {
+    log_warning("the cache is over max_size, and a prune could not be started: dcuop cache prune");
+  }
+}
+
 std::string closing_line(const std::vector<build::OpResult>& results, std::chrono::milliseconds wall) {
   const auto count = [&](build::Status status) {
     return std::count_if(results.begin(), results.end(), [&](const auto& result) { return result.status == status; });
@@ -149,6 +169,7 @@ ExitCode run(const Request& request, Context& context) {
     build::write_compile_commands(prepared.requests, request.compile_commands);
   }
   store::Store& store = context.store();
+  const std::vector<store::Store> shared = open_shared_caches(context);
   const build::Options options = options_of(request, context.config);
   const build::Limits limits = build::limits_of_this_process();
   build::JobSlots slots(jobs_of(request, context.config, limits), limits.memory / 10 * 9);
@@ -162,7 +183,7 @@ ExitCode run(const Request& request, Context& context) {
   std::vector<build::OpResult> results;
   {
     BuildView view(terminal, context.environment, context.working_directory, widest);
-    results = build_all(prepared, {store, context.processes, slots, view, options, context.environment}, view, show);
+    results = build_all(prepared, {store, shared, context.processes, slots, view, options, context.environment}, view, show);
     if (!show && !context.json()) {
       for (const build::OpResult& result : results) {
         if (result.status == build::Status::failed) {
@@ -172,6 +193,7 @@ ExitCode run(const Request& request, Context& context) {
     }
   }
   count_events(store, results);
+  prune_when_due(store, results, context.config);
   const auto wall =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   if (context.json()) {

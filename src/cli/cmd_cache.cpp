@@ -1,10 +1,13 @@
 // dcuop cache dir|stats|verify|prune: the cache as a whole.
 
+#include <limits>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "dcuop/store/eviction.hpp"
+#include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/support/text.hpp"
 #include "entry_view.hpp"
@@ -100,29 +103,29 @@ ExitCode verify(Context& context) {
 
 ExitCode prune(Context& context) {
   store::Store& store = context.store();
-  store::EvictionPlan done;
-  if (const std::optional<std::uint64_t> limit = context.config.size("max_size")) {
-    store::Selection selection;
-    selection.max_size = *limit;
-    selection.spared_age = std::chrono::hours(1);
-    done = store::apply(store, store::select(store, selection));
-  }
-  const std::uint64_t leftovers = store.prune_leftovers();
+  constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+  const store::Pruned pruned = store::prune(store, context.config.size("max_size").value_or(unlimited));
   if (context.json()) {
     context.terminal.answer(text_of({{"schema", 1},
                                      {"cache", store.root().string()},
-                                     {"removed", to_json(done.remove)},
-                                     {"removed_bytes", store::size_of(done.remove)},
-                                     {"kept_in_use", to_json(done.keep_in_use)},
-                                     {"leftovers", leftovers}}));
+                                     {"elsewhere", pruned.elsewhere},
+                                     {"removed", to_json(pruned.done.remove)},
+                                     {"removed_bytes", store::size_of(pruned.done.remove)},
+                                     {"kept_in_use", to_json(pruned.done.keep_in_use)},
+                                     {"leftovers", pruned.leftovers},
+                                     {"bytes_left", pruned.bytes_left}}));
     return ExitCode::ok;
   }
-  for (const std::string& line : lines_of(done.remove)) {
+  if (pruned.elsewhere) {
+    context.terminal.answer("another process is pruning this cache");
+    return ExitCode::ok;
+  }
+  for (const std::string& line : lines_of(pruned.done.remove)) {
     context.terminal.answer(line);
   }
-  context.terminal.answer("removed " + counted_candidates(done.remove) + ", " +
-                          human_size(store::size_of(done.remove)) + ", and " +
-                          counted(leftovers, "leftover"));
+  context.terminal.answer("removed " + counted_candidates(pruned.done.remove) + ", " +
+                          human_size(store::size_of(pruned.done.remove)) + ", and " +
+                          counted(pruned.leftovers, "leftover"));
   return ExitCode::ok;
 }
 

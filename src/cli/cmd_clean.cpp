@@ -14,6 +14,7 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 #include "entry_view.hpp"
+#include "staleness.hpp"
 
 namespace dcuop::cli {
 
@@ -21,7 +22,7 @@ namespace {
 
 constexpr const char* examples =
     "  dcuop clean affine                 the entries of one op (by name, or by its directory)\n"
-    "  dcuop clean --stale                those whose origin is gone\n"
+    "  dcuop clean --stale                those that no directory would ask for again\n"
     "  dcuop clean --older-than 30d       those not used for 30 days\n"
     "  dcuop clean --max-size 2G          the least recently used, down to 90 % of 2 GiB\n"
     "  dcuop clean --all --dry-run        what would go\n"
@@ -67,7 +68,7 @@ store::Selection selection_of(Context& context, const Request& request) {
                     : target_by_name(context.store(), op));
   }
   if (request.stale) {
-    selection.stale = store::stale_when_origin_is_gone;
+    selection.stale = stale_test(context);
   }
   if (!request.older_than.empty()) {
     selection.older_than = parse_duration(request.older_than);
@@ -175,7 +176,8 @@ void add_clean(Commands& commands) {
   CLI::App* const subcommand = commands.add("clean", "Remove entries from the cache", examples);
   const auto request = std::make_shared<Request>();
   subcommand->add_option("OP", request->ops, "Entries of this op: its name, or its directory (with a slash)");
-  subcommand->add_flag("--stale", request->stale, "Entries whose origin is gone");
+  subcommand->add_flag("--stale", request->stale,
+                       "Entries whose origin is gone, or would ask for something else now");
   subcommand->add_option("--older-than", request->older_than, "Entries not used for this long")
       ->type_name("DURATION");
   subcommand

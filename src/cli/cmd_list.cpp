@@ -10,6 +10,7 @@
 #include "dcuop/store/eviction.hpp"
 #include "dcuop/support/text.hpp"
 #include "entry_view.hpp"
+#include "staleness.hpp"
 #include "table.hpp"
 
 namespace dcuop::cli {
@@ -35,14 +36,31 @@ std::vector<store::Candidate> entries_in(const store::Store& store, const std::v
   return entries;
 }
 
+nlohmann::json with_standings(Context& context, const std::vector<store::Candidate>& entries) {
+  Staleness staleness(context);
+  nlohmann::json list = nlohmann::json::array();
+  for (const store::Candidate& candidate : entries) {
+    nlohmann::json entry = to_json(candidate);
+    const Standing standing = staleness.standing_of(candidate);
+    entry["state"] = to_string(standing.kind);
+    if (!standing.reason.empty()) {
+      entry["stale_because"] = standing.reason;
+    }
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 void print_table(Context& context, const std::vector<store::Candidate>& entries) {
   std::vector<std::vector<std::string>> rows{
-      {"op", "arch", "torch", "built", "last use", "size", "entry", "origin"}};
+      {"op", "arch", "torch", "built", "last use", "size", "entry", "origin", "state"}};
+  Staleness staleness(context);
   for (const store::Candidate& candidate : entries) {
     const EntryFacts facts = facts_of(candidate.entry);
     rows.push_back({candidate.entry.name, facts.arch, facts.torch, age_text(candidate.entry.built),
                     age_text(candidate.last_use), human_size(candidate.entry.size),
-                    short_key(candidate.entry), origin_text(candidate, context.environment)});
+                    short_key(candidate.entry), origin_text(candidate, context.environment),
+                    to_string(staleness.standing_of(candidate).kind)});
   }
   const std::vector<std::string> lines = aligned(rows);
   context.terminal.answer(context.terminal.styled(lines.front(), Style::bold));
@@ -54,8 +72,9 @@ void print_table(Context& context, const std::vector<store::Candidate>& entries)
 ExitCode list(Context& context, const std::vector<std::string>& names) {
   const std::vector<store::Candidate> entries = entries_in(context.store(), names);
   if (context.json()) {
-    context.terminal.answer(
-        text_of({{"schema", 1}, {"cache", context.store().root().string()}, {"entries", to_json(entries)}}));
+    context.terminal.answer(text_of({{"schema", 1},
+                                     {"cache", context.store().root().string()},
+                                     {"entries", with_standings(context, entries)}}));
     return ExitCode::ok;
   }
   const std::string cache = shortened(context.store().root(), context.environment);

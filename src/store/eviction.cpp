@@ -173,7 +173,8 @@ EvictionPlan select(const Store& store, const Selection& selection) {
   std::vector<Candidate> all = candidates(store, Shelf::entries);
   std::vector<Candidate> objects = candidates(store, Shelf::objects);
   std::move(objects.begin(), objects.end(), std::back_inserter(all));
-  std::uint64_t total = size_of(all);
+  std::uint64_t total = size_of(all) + selection.bytes_besides;
+  plan.bytes = total;
   if (selection.max_size && total <= *selection.max_size) {
     return plan;
   }
@@ -200,6 +201,7 @@ EvictionPlan select(const Store& store, const Selection& selection) {
 EvictionPlan apply(Store& store, const EvictionPlan& plan) {
   EvictionPlan done;
   done.keep_in_use = plan.keep_in_use;
+  done.bytes = plan.bytes;
   for (const Candidate& candidate : plan.remove) {
     const bool removed = store.remove(candidate.shelf, candidate.entry.key);
     (removed ? done.remove : done.keep_in_use).push_back(candidate);

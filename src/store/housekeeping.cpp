@@ -22,6 +22,12 @@ namespace {
 using std::chrono::system_clock;
 
 constexpr std::chrono::hours failure_age{24 * 7};
+/// A memo that nobody wrote or (as far as the file system tells) read for so long: of a host or container that
+/// is gone, or of an op that nobody builds. Asking again costs well below a second.
+constexpr std::chrono::hours memo_age{24 * 30};
+/// What write_file_atomic() calls a file before it is complete.
+constexpr std::chrono::hours torn_write_age{1};
+constexpr std::string_view temporary_prefix = ".dcuop-tmp-";
 
 bool is_older_than(const fs::path& path, system_clock::duration age) {
   struct stat status {};
@@ -52,6 +58,46 @@ std::uint64_t remove_file(const fs::path& path) {
   return unlink(path.c_str()) == 0 ? 1 : 0;
 }
 
+/// A writer that was killed left it: a live one needs milliseconds, on whatever host it is.
+bool is_torn_write(const fs::path& file) {
+  return file.filename().string().starts_with(temporary_prefix) && is_older_than(file, torn_write_age);
+}
+
+/// Files below `directory`, three levels deep at most, without following links.
+std::uint64_t prune_torn_writes(const fs::path& directory, int depth = 3) {
+  std::uint64_t removed = 0;
+  for (const std::string& name : list_directory(directory)) {
+    const fs::path path = directory / name;
+    if (is_torn_write(path)) {
+      removed += remove_file(path);
+    } else if (depth > 1 && is_real_directory(path)) {
+      removed += prune_torn_writes(path, depth - 1);
+    }
+  }
+  return removed;
+}
+
+bool was_read_within(const fs::path& path, system_clock::duration age) {
+  struct stat status {};
+  return lstat(path.c_str(), &status) == 0 &&
+         system_clock::from_time_t(status.st_atim.tv_sec) + age >= system_clock::now();
+}
+
+/// Memos of all hosts: containers often have a name of their own each, and leave a directory behind.
+std::uint64_t prune_memos(const fs::path& directory, int depth = 3) {
+  std::uint64_t removed = 0;
+  for (const std::string& name : list_directory(directory)) {
+    const fs::path path = directory / name;
+    if (is_real_directory(path)) {
+      removed += depth > 1 ? prune_memos(path, depth - 1) : 0;
+      (void)rmdir(path.c_str()); // fails unless it is empty
+    } else if (is_older_than(path, memo_age) && !was_read_within(path, memo_age)) {
+      removed += remove_file(path);
+    }
+  }
+  return removed;
+}
+
 bool leads_somewhere(const Layout& layout, const Digest& key) {
   return is_real_directory(layout.entry(Shelf::entries, key)) ||
          is_real_directory(layout.entry(Shelf::objects, key));
@@ -63,6 +109,10 @@ std::uint64_t prune_index(const Layout& layout, system_clock::duration leftover_
     const fs::path directory = layout.records(request);
     for (const std::string& name : list_directory(directory)) {
       const fs::path file = directory / name;
+      if (is_torn_write(file)) {
+        removed += remove_file(file);
+        continue;
+      }
       const std::optional<Digest> input_set =
           name.ends_with(".json") ? Digest::from_hex(fs::path(name).stem().string()) : std::nullopt;
       const std::optional<Digest> key =
@@ -176,13 +226,7 @@ Usage Store::usage() const {
   for (const Digest& request : keys_below(layout.index())) {
     usage.index_records += input_sets_of(layout, request).size();
   }
-  for (const std::string& name : list_directory(layout.version())) {
-    const fs::path directory = layout.version() / name;
-    if (directory != layout.shelf(Shelf::entries) && directory != layout.shelf(Shelf::objects) &&
-        is_real_directory(directory)) {
-      usage.other_bytes += bytes_below(directory);
-    }
-  }
+  usage.other_bytes = bytes_besides_shelves(layout);
   return usage;
 }
 
@@ -197,6 +241,11 @@ std::uint64_t Store::prune_leftovers(std::chrono::seconds minimum_age) noexcept 
         prune_failures(layout, minimum_age.count() == 0 ? minimum_age : failure_age) + prune_holders(layout);
     removed += prune_lettered(layout, layout.use(), minimum_age);
     removed += prune_lettered(layout, memo_directory_ / "verified", minimum_age);
+    for (const fs::path& directory :
+         {layout.origins(), layout.memos(), layout.failures(), layout.locks(), layout.statistics()}) {
+      removed += prune_torn_writes(directory);
+    }
+    removed += prune_memos(layout.memos());
     return removed + static_cast<std::uint64_t>(sweep_private_directories());
   } catch (const std::exception& error) {
     log_warning(error.what());

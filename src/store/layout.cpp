@@ -67,6 +67,19 @@ std::uint64_t bytes_below(const fs::path& directory) {
   return bytes;
 }
 
+std::uint64_t bytes_besides_shelves(const Layout& layout) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : list_directory(layout.version())) {
+    const fs::path directory = layout.version() / name;
+    const bool is_counted_elsewhere =
+        directory == layout.shelf(Shelf::entries) || directory == layout.shelf(Shelf::objects);
+    if (!is_counted_elsewhere && is_real_directory(directory)) {
+      bytes += bytes_below(directory);
+    }
+  }
+  return bytes;
+}
+
 std::vector<Digest> keys_in(const fs::path& directory) {
   std::vector<Digest> keys;
   for (const std::string& name : list_directory(directory)) {

@@ -54,6 +54,9 @@ inline constexpr unsigned published_file_mode = 0444;
 /// Bytes of the regular files of a tree; links are not followed.
 [[nodiscard]] std::uint64_t bytes_below(const std::filesystem::path& directory);
 
+/// Bytes of what is on no shelf: index, origins, memos, logs, private directories.
+[[nodiscard]] std::uint64_t bytes_besides_shelves(const Layout& layout);
+
 /// The names in a directory that are keys, sorted.
 [[nodiscard]] std::vector<Digest> keys_in(const std::filesystem::path& directory);
 /// Every key on a shelf (or of the index), walking its real shard directories.

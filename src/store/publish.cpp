@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "dcuop/store/prune.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/log.hpp"
@@ -129,6 +130,11 @@ void sync_after(const fs::path& directory) {
   }
 }
 
+Entry noted(const Store& store, Entry entry) {
+  record_addition(store, entry.size);
+  return entry;
+}
+
 } // namespace
 
 Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publication& publication) {
@@ -142,7 +148,7 @@ Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publicatio
     reach_step();
     directory.keep();
     sync_after(target.parent_path());
-    return entry_from(publication.key, target, manifest);
+    return noted(*this, entry_from(publication.key, target, manifest));
   case Placed::theirs:
     (void)PrivateDirectory(std::move(directory));
     return entry_from(publication.key, target, *placing.manifest);
@@ -155,7 +161,7 @@ Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publicatio
     cannot("keep", directory.path(), error);
   }
   directory.keep();
-  return entry_from(publication.key, kept, manifest);
+  return noted(*this, entry_from(publication.key, kept, manifest));
 }
 
 } // namespace dcuop::store

@@ -46,6 +46,8 @@ struct Selection {
   std::optional<std::uint64_t> max_size;
   /// max_size spares what was used since this time before now.
   std::chrono::seconds spared_age{0};
+  /// Bytes of the cache that are no candidates (index, memos) and count against max_size all the same.
+  std::uint64_t bytes_besides = 0;
 
   [[nodiscard]] bool is_empty() const;
 };
@@ -56,6 +58,7 @@ struct Selection {
 struct EvictionPlan {
   std::vector<Candidate> remove;      ///< least recently used first
   std::vector<Candidate> keep_in_use; ///< selected, but held by a use lock
+  std::uint64_t bytes = 0;            ///< all that was there, selected or not, with Selection::bytes_besides
 };
 
 [[nodiscard]] std::uint64_t size_of(const std::vector<Candidate>& candidates);

@@ -41,6 +41,8 @@ class CacheCommandsTest : public ::testing::Test {
     root_ = base_ / "cache";
     environment_ = Environment({{"HOME", base_.string()}, {"DCUOP_CACHE_DIR", root_.string()}});
     fs::create_directories(base_ / "ops" / "affine");
+    // One that cannot be read: whether its entries are stale is unknown.
+    std::ofstream(base_ / "ops" / "affine" / "dcuop.toml") << "[op\n";
   }
   ~CacheCommandsTest() override { (void)remove_tree(base_); }
   CacheCommandsTest(const CacheCommandsTest&) = delete;
@@ -108,11 +110,11 @@ TEST_F(CacheCommandsTest, list_shows_what_is_known_and_dashes_for_the_rest) {
   const store::Entry entry = make("affine", base_ / "ops" / "affine");
   (void)make("matmul", base_ / "gone");
   const std::string text = run({"list"}).text;
-  EXPECT_THAT(
-      text, HasSubstr("op      arch           torch       built     last use  size     entry      origin\n"));
+  EXPECT_THAT(text, HasSubstr("op      arch           torch       built     last use  size     entry      "
+                              "origin         state\n"));
   EXPECT_THAT(text, HasSubstr("affine  gfx906,gfx936  1.13.1 cpu  just now  just now  2.0 KiB  " +
-                              entry.key.hex().substr(0, 8) + "…  ~/ops/affine\n"));
-  EXPECT_THAT(text, HasSubstr("~/gone (gone)\n"));
+                              entry.key.hex().substr(0, 8) + "…  ~/ops/affine   unknown\n"));
+  EXPECT_THAT(text, HasSubstr("~/gone (gone)  stale\n"));
   EXPECT_THAT(run({"list", "matmul"}).text, Not(HasSubstr("affine")));
 
   const json document = json::parse(run({"list", "--json"}).text);
@@ -124,6 +126,8 @@ TEST_F(CacheCommandsTest, list_shows_what_is_known_and_dashes_for_the_rest) {
   EXPECT_EQ(first["size"], 2048);
   EXPECT_EQ(first["facts"]["arch"], json({"gfx906", "gfx936"}));
   EXPECT_EQ(first["origins"][0]["exists"], true);
+  EXPECT_EQ(first["state"], "unknown");
+  EXPECT_EQ(document["entries"][1]["stale_because"], "its origin is gone");
   EXPECT_EQ(document["entries"][1]["origins"][0]["exists"], false);
 }
 
