@@ -1,0 +1,2 @@
+// The precompiled header belongs to a target, and a target needs a source.
+int main() {}
