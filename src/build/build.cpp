@@ -107,6 +107,15 @@ bool OpBuild::look_up_hit() {
     finish_hit(std::move(*found.entry));
     return true;
   }
+  for (const store::Store& shared : workshop_.shared) {
+    LookUp there = look_up(shared, store::Shelf::entries, request_.digest, request_.base, memo_);
+    if (there.entry) {
+      result_.entry = std::move(*there.entry);
+      result_.status = Status::hit;
+      result_.reason = "from the system cache " + shared.root().string();
+      return true;
+    }
+  }
   explain_miss(found);
   return false;
 }

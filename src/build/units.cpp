@@ -69,7 +69,8 @@ class ObjectFinder {
       return std::nullopt;
     }
     if (place.problem.empty()) {
-      workshop_.store.add_record(unit.request, step.inputs.record_digest(), {key, key::to_json_text(step.inputs)});
+      workshop_.store.add_record(unit.request, step.inputs.record_digest(),
+                                 {key, key::to_json_text(step.inputs)});
     }
     return reused(unit, std::move(*object), std::move(step.inputs));
   }
@@ -103,7 +104,8 @@ void publish_object(const key::Request& request, const key::UnitRequest& unit, c
       outcome.uncacheable.emplace_back(fault.what());
     }
   }
-  if (outcome.object.directory.empty()) { // else it was published, and only its index record could not be written
+  if (outcome.object.directory
+          .empty()) { // else it was published, and only its index record could not be written
     outcome.object.directory = directory.path();
     outcome.object.artifact = object_name;
     outcome.object.key = key;
@@ -135,7 +137,9 @@ UnitOutcome compile_one(const key::Request& request, const key::UnitRequest& uni
   return outcome;
 }
 
-std::string cost_name(const key::Request& request, const std::string& unit) { return request.op.name + "/" + unit; }
+std::string cost_name(const key::Request& request, const std::string& unit) {
+  return request.op.name + "/" + unit;
+}
 
 } // namespace
 
@@ -146,7 +150,8 @@ CostBook::CostBook(fs::path file) : file_(std::move(file)) {
   }
   for (const auto& [unit, cost] : document.items()) {
     if (cost.is_array() && cost.size() == 2 && cost[0].is_number_unsigned() && cost[1].is_number_unsigned()) {
-      costs_.push_back({unit, {cost[0].get<std::uint64_t>(), std::chrono::milliseconds(cost[1].get<std::int64_t>())}});
+      costs_.push_back(
+          {unit, {cost[0].get<std::uint64_t>(), std::chrono::milliseconds(cost[1].get<std::int64_t>())}});
     }
   }
 }

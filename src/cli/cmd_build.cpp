@@ -9,14 +9,14 @@
 
 #include "build_view.hpp"
 #include "command.hpp"
-#include "detached.hpp"
-#include "dcuop/build/compile_commands.hpp"
 #include "dcuop/build/build.hpp"
+#include "dcuop/build/compile_commands.hpp"
 #include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
+#include "detached.hpp"
 #include "selection.hpp"
 #include "shared_caches.hpp"
 
@@ -57,13 +57,15 @@ int jobs_of(const Request& request, const Config& config, const build::Limits& l
     return static_cast<int>(wanted);
   }
   constexpr std::uint64_t processes_a_job = 12; // supervisor, perl, sh, clang drivers and cc1, lld, bundler
-  const std::uint64_t by_processes = limits.processes == 0 ? 1U << 16U : std::max<std::uint64_t>(1, limits.processes / processes_a_job);
-  return static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(limits.processors), by_processes));
+  const std::uint64_t by_processes =
+      limits.processes == 0 ? 1U << 16U : std::max<std::uint64_t>(1, limits.processes / processes_a_job);
+  return static_cast<int>(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(limits.processors), by_processes));
 }
 
 /// Every op on its own thread, as many as there are jobs; compilers are limited by the slots they share.
-std::vector<build::OpResult> build_all(const Prepared& prepared, const build::Workshop& workshop, BuildView& view,
-                                       bool show) {
+std::vector<build::OpResult> build_all(const Prepared& prepared, const build::Workshop& workshop,
+                                       BuildView& view, bool show) {
   const std::size_t count = prepared.requests.size();
   std::vector<build::OpResult> results(count);
   std::vector<std::exception_ptr> faults(count);
@@ -120,7 +122,8 @@ void count_events(const store::Store& store, const std::vector<build::OpResult>&
 }
 
 /// A build never waits for the removal of what it made too much.
-void prune_when_due(const store::Store& store, const std::vector<build::OpResult>& results, const Config& config) {
+void prune_when_due(const store::Store& store, const std::vector<build::OpResult>& results,
+                    const Config& config) {
   const bool has_compiled = std::any_of(results.begin(), results.end(), [](const build::OpResult& result) {
     return result.status == build::Status::built || result.status == build::Status::failed;
   });
@@ -137,7 +140,8 @@ void prune_when_due(const store::Store& store, const std::vector<build::OpResult
 
 std::string closing_line(const std::vector<build::OpResult>& results, std::chrono::milliseconds wall) {
   const auto count = [&](build::Status status) {
-    return std::count_if(results.begin(), results.end(), [&](const auto& result) { return result.status == status; });
+    return std::count_if(results.begin(), results.end(),
+                         [&](const auto& result) { return result.status == status; });
   };
   std::vector<std::string> parts;
   const auto part = [&](build::Status status, const char* word) {
@@ -174,7 +178,8 @@ ExitCode run(const Request& request, Context& context) {
   const build::Limits limits = build::limits_of_this_process();
   build::JobSlots slots(jobs_of(request, context.config, limits), limits.memory / 10 * 9);
   terminal.remark(terminal.styled_error(facts_line(prepared.facts, context.environment), Style::dim) + " · " +
-                  counted(prepared.ops.size(), "op") + ", " + counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
+                  counted(prepared.ops.size(), "op") + ", " +
+                  counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
   std::size_t widest = 0;
   for (const op::Op& op : prepared.ops) {
     widest = std::max(widest, op.name.size());
@@ -183,7 +188,8 @@ ExitCode run(const Request& request, Context& context) {
   std::vector<build::OpResult> results;
   {
     BuildView view(terminal, context.environment, context.working_directory, widest);
-    results = build_all(prepared, {store, shared, context.processes, slots, view, options, context.environment}, view, show);
+    results = build_all(
+        prepared, {store, shared, context.processes, slots, view, options, context.environment}, view, show);
     if (!show && !context.json()) {
       for (const build::OpResult& result : results) {
         if (result.status == build::Status::failed) {
@@ -224,22 +230,25 @@ ExitCode run(const Request& request, Context& context) {
 
 void add_build(Commands& commands) {
   auto request = std::make_shared<Request>();
-  CLI::App* subcommand = commands.add("build", "Compile the ops that are not in the cache",
-                                      "  dcuop build                          every op of the workspace\n"
-                                      "  dcuop build affine --arch gfx936     one op, for one arch\n"
-                                      "  dcuop build --arch gfx906,gfx936     two archs in each file\n"
-                                      "  dcuop build affine --print-path      only the path of the shared object\n"
-                                      "  dcuop build --dry-run                what would be built, and why");
+  CLI::App* subcommand =
+      commands.add("build", "Compile the ops that are not in the cache",
+                   "  dcuop build                          every op of the workspace\n"
+                   "  dcuop build affine --arch gfx936     one op, for one arch\n"
+                   "  dcuop build --arch gfx906,gfx936     two archs in each file\n"
+                   "  dcuop build affine --print-path      only the path of the shared object\n"
+                   "  dcuop build --dry-run                what would be built, and why");
   add_selection(subcommand, request->selection);
   subcommand->add_option("-j,--jobs", request->jobs, "Compilers at once (default: by processors and memory)")
       ->check(CLI::Range(1, 1024));
   subcommand->add_flag("--force", request->force, "Compile everything again");
   subcommand->add_flag("--dry-run", request->dry_run, "Say what would be built, and why; build nothing");
-  subcommand->add_flag("--print-path", request->print_path, "Print the shared objects' paths alone, one line an op");
+  subcommand->add_flag("--print-path", request->print_path,
+                       "Print the shared objects' paths alone, one line an op");
   subcommand->add_option("--lock-timeout", request->lock_timeout,
                          "Give up (exit 4) when another process has been building an op for so long");
-  subcommand->add_option("--compile-commands", request->compile_commands,
-                         "Write a compile_commands.json for the ops to FILE")
+  subcommand
+      ->add_option("--compile-commands", request->compile_commands,
+                   "Write a compile_commands.json for the ops to FILE")
       ->type_name("FILE");
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }

@@ -62,6 +62,7 @@ class Observer {
 /// References are borrowed for the length of a call.
 struct Workshop {
   store::Store& store;
+  const std::vector<store::Store>& shared; ///< read-only caches that are asked after the user's own
   ProcessRunner& processes;
   JobSlots& slots;
   Observer& observer;
