@@ -13,6 +13,7 @@ void add_selection(CLI::App* subcommand, Selection& selection) {
       "Op directories, or names in the workspace (default: the op one stands in, else all)");
   subcommand->add_option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
       ->delimiter(',')
+      ->allow_extra_args(false) // "--arch gfx906 affine" names an op
       ->type_name("A[,B]");
 }
 
