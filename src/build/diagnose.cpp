@@ -108,9 +108,10 @@ store::Failure describe_failure(const key::Request& request, const FailedCommand
     return failure;
   }
   const std::vector<std::string> lines = split(failed.log, '\n');
-  const bool killed = result.signal == SIGKILL ||
-                      failed.log.find("signal terminated program") != std::string::npos ||
-                      failed.log.find("Killed") != std::string::npos;
+  // What g++ and clang say of their cc1 or lld; the same words with "Segmentation fault" are no want of memory.
+  const auto says = [&failed](const char* words) { return failed.log.find(words) != std::string::npos; };
+  const bool killed = result.signal == SIGKILL || says("Killed signal terminated program") ||
+                      says("unable to execute command: Killed");
   if (killed) {
     failure.message = failed.step + ": the compiler was killed (signal 9) at " +
                       human_size(result.peak_memory) + "; " + limits.memory_source + " leaves " +

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "dcuop/support/files.hpp"
@@ -24,6 +25,33 @@ std::optional<std::uint64_t> number_at(const fs::path& file) {
   return text ? number_in(*text) : std::nullopt; // "max" is no number: no limit
 }
 
+/// Where a hierarchy is mounted, and which cgroup its top directory is: in a container that is not the root.
+struct CgroupMount {
+  fs::path directory;
+  fs::path top;
+};
+
+/// mountinfo's "36 35 0:31 /docker/3f /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory" (proc(5)); the usual place
+/// when it tells of none.
+CgroupMount mount_of(const fs::path& root, const std::string& controller) {
+  for (const std::string& line : split(read_file(root / "proc/self/mountinfo").value_or(""), '\n')) {
+    const std::size_t separator = line.find(" - ");
+    if (separator == std::string::npos) {
+      continue;
+    }
+    const std::vector<std::string> left = split(line.substr(0, separator), ' ');
+    const std::vector<std::string> right = split(line.substr(separator + 3), ' ');
+    if (left.size() < 5 || right.empty() || right[0] != (controller.empty() ? "cgroup2" : "cgroup")) {
+      continue;
+    }
+    const std::vector<std::string> options = split(right.back(), ',');
+    if (controller.empty() || std::find(options.begin(), options.end(), controller) != options.end()) {
+      return {root / fs::path(left[4]).relative_path(), left[3]};
+    }
+  }
+  return {root / "sys/fs/cgroup" / controller, "/"};
+}
+
 /// The directories of this process's cgroup for a v1 controller, or of the v2 hierarchy (controller ""), from the
 /// innermost to the mount point. A limit of any of them holds.
 std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string& controller) {
@@ -42,12 +70,18 @@ std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string
     if (!mine) {
       continue;
     }
-    const fs::path mount = root / "sys/fs/cgroup" / controller;
-    fs::path inner = fs::path(line.substr(second + 1)).relative_path();
-    for (; !inner.empty(); inner = inner.parent_path()) {
-      directories.push_back(mount / inner);
+    const CgroupMount mount = mount_of(root, controller);
+    // A path that is not below the mount's top, "/../x" in a cgroup namespace among them, is not visible: the
+    // mount itself is what there is to read.
+    const fs::path path = line.substr(second + 1);
+    const bool outside = std::find(path.begin(), path.end(), "..") != path.end();
+    if (!outside && lies_below(path, mount.top)) {
+      fs::path inner = path.lexically_relative(mount.top);
+      for (; !inner.empty() && inner != "."; inner = inner.parent_path()) {
+        directories.push_back(mount.directory / inner);
+      }
     }
-    directories.push_back(mount); // in a container the path above is often not visible, the mount is
+    directories.push_back(mount.directory);
   }
   return directories;
 }
@@ -57,7 +91,8 @@ std::optional<int> processors_of_cgroup(const fs::path& root) {
   std::optional<int> least;
   const auto consider = [&](std::uint64_t quota, std::uint64_t period) {
     if (quota > 0 && period > 0) {
-      const int processors = static_cast<int>(std::max<std::uint64_t>(1, (quota + period - 1) / period));
+      constexpr std::uint64_t most = 1U << 20U; // a quota may be any number
+      const int processors = static_cast<int>(std::min(most, (quota - 1) / period + 1));
       least = std::min(least.value_or(processors), processors);
     }
   };
@@ -74,17 +109,45 @@ std::optional<int> processors_of_cgroup(const fs::path& root) {
   return least;
 }
 
-/// Limit minus what is in use, of the tightest cgroup.
-std::optional<std::uint64_t> room_in_cgroup(const fs::path& root, const std::string& controller,
-                                            const std::string& limit_file, const std::string& current_file) {
+/// The page cache that a cgroup is charged for: the kernel takes it back before it kills. memory.stat of v2 says
+/// inactive_file, that of v1 total_inactive_file for the whole subtree.
+std::uint64_t reclaimable(const fs::path& directory) {
+  std::uint64_t own = 0;
+  std::uint64_t whole = 0;
+  for (const std::string& line : split(read_file(directory / "memory.stat").value_or(""), '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    if (words.size() != 2) {
+      continue;
+    }
+    if (words[0] == "inactive_file" || words[0] == "active_file") {
+      own += number_in(words[1]).value_or(0);
+    } else if (words[0] == "total_inactive_file" || words[0] == "total_active_file") {
+      whole += number_in(words[1]).value_or(0);
+    }
+  }
+  return std::max(own, whole);
+}
+
+/// A controller's limit, and the file that says what is in use.
+struct LimitFiles {
+  const char* controller; ///< "": cgroup v2
+  const char* limit;
+  const char* current;
+  bool memory; ///< the page cache does not count
+};
+
+/// Limit minus what is in use, of the tightest cgroup; at least `least_room`, as 0 would mean "no limit".
+std::optional<std::uint64_t> room_in_cgroup(const fs::path& root, const LimitFiles& files,
+                                            std::uint64_t least_room) {
   std::optional<std::uint64_t> least;
-  for (const fs::path& directory : cgroup_directories(root, controller)) {
-    const std::optional<std::uint64_t> limit = number_at(directory / limit_file);
+  for (const fs::path& directory : cgroup_directories(root, files.controller)) {
+    const std::optional<std::uint64_t> limit = number_at(directory / files.limit);
     if (!limit || *limit > std::uint64_t{1} << 60) { // v1 writes a huge number for "none"
       continue;
     }
-    const std::uint64_t used = number_at(directory / current_file).value_or(0);
-    const std::uint64_t room = *limit > used ? *limit - used : 1;
+    const std::uint64_t charged = number_at(directory / files.current).value_or(0);
+    const std::uint64_t used = charged - (files.memory ? std::min(charged, reclaimable(directory)) : 0);
+    const std::uint64_t room = std::max(least_room, *limit - std::min(*limit, used));
     least = std::min(least.value_or(room), room);
   }
   return least;
@@ -114,17 +177,22 @@ Limits limits_of_this_process(const fs::path& root) {
   }
   limits.memory = memory_available(root);
   limits.memory_source = "MemAvailable";
-  for (const auto& [controller, limit, current] :
-       {std::tuple("", "memory.max", "memory.current"),
-        std::tuple("memory", "memory.limit_in_bytes", "memory.usage_in_bytes")}) {
-    const std::optional<std::uint64_t> room = room_in_cgroup(root, controller, limit, current);
+  // memory.high does not kill, but above it a process hardly gets on.
+  constexpr std::array memory_files = {
+      LimitFiles{"", "memory.max", "memory.current", true},
+      LimitFiles{"", "memory.high", "memory.current", true},
+      LimitFiles{"memory", "memory.limit_in_bytes", "memory.usage_in_bytes", true},
+  };
+  constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+  for (const LimitFiles& files : memory_files) {
+    const std::optional<std::uint64_t> room = room_in_cgroup(root, files, mebibyte);
     if (room && (limits.memory == 0 || *room < limits.memory)) {
       limits.memory = *room;
-      limits.memory_source = std::string("cgroup ") + limit;
+      limits.memory_source = std::string("cgroup ") + files.limit;
     }
   }
   for (const char* controller : {"", "pids"}) {
-    if (const auto room = room_in_cgroup(root, controller, "pids.max", "pids.current")) {
+    if (const auto room = room_in_cgroup(root, {controller, "pids.max", "pids.current", false}, 1)) {
       limits.processes = limits.processes == 0 ? *room : std::min(limits.processes, *room);
     }
   }
@@ -143,7 +211,8 @@ JobSlots::Slot::~Slot() {
 JobSlots::Slot JobSlots::acquire(std::uint64_t memory) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
-    const bool fits = memory_ == 0 || running_ == 0 || reserved_ + memory <= memory_;
+    const bool fits =
+        memory_ == 0 || running_ == 0 || (reserved_ <= memory_ && memory <= memory_ - reserved_);
     return running_ < jobs_ && fits;
   });
   ++running_;
