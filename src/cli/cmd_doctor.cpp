@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "report_text.hpp"
+#include "torch_cache_view.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
 #include "dcuop/elf/bundle.hpp"
@@ -26,6 +27,8 @@ namespace {
 struct Request {
   std::string target;
   std::vector<std::string> archs;
+  bool torch_extensions = false;
+  bool fix = false;
 };
 
 /// A path to a library, rather than an op's name or directory.
@@ -147,6 +150,9 @@ void print(Context& context, const doctor::Report& report) {
 }
 
 ExitCode run(Context& context, const Request& request) {
+  if (request.torch_extensions) {
+    return run_torch_extensions(context, {checked_archs(request.archs), request.fix});
+  }
   const auto question = question_of(context, request);
   const auto machine = context.machine();
   const auto facts = doctor::gather_facts(machine, context.python_wish());
@@ -167,18 +173,29 @@ ExitCode run(Context& context, const Request& request) {
 
 void add_doctor(Commands& commands) {
   auto request = std::make_shared<Request>();
-  auto* command = commands.add("doctor", "Say why an operator does not load, or not launch, on this machine",
-                               "  dcuop doctor                         this machine alone\n"
-                               "  dcuop doctor affine                  the op's newest entry in the cache\n"
-                               "  dcuop doctor ./affine.so --arch gfx936\n"
-                               "  dcuop doctor ./affine.so --json\n"
-                               "  dcuop rule DCU210                    more about a finding");
-  command->add_option("target", request->target, "A .so file, or an op's name or directory")
-      ->type_name("OP|FILE.so");
+  auto* command =
+      commands.add("doctor", "Say why an operator does not load, or not launch, on this machine",
+                   "  dcuop doctor                         this machine alone\n"
+                   "  dcuop doctor affine                  the op's newest entry in the cache\n"
+                   "  dcuop doctor ./affine.so --arch gfx936\n"
+                   "  dcuop doctor ./affine.so --json\n"
+                   "  dcuop doctor --torch-extensions      torch's own JIT cache: stale, half-built, locked\n"
+                   "  dcuop rule DCU210                    more about a finding");
+  auto* target = command->add_option("target", request->target, "A .so file, or an op's name or directory")
+                     ->type_name("OP|FILE.so");
   command
       ->add_option("--arch", request->archs, "Judge launch for this target id instead of the visible devices")
       ->type_name("ARCH[,ARCH]")
       ->allow_extra_args(false);
+  auto* torch_cache =
+      command
+          ->add_flag("--torch-extensions", request->torch_extensions,
+                     "Examine torch's own JIT cache (TORCH_EXTENSIONS_DIR, ~/.cache/torch_extensions)")
+          ->excludes(target);
+  command
+      ->add_flag("--fix", request->fix,
+                 "With --torch-extensions: remove locks and half-built extensions that are provably dead")
+      ->needs(torch_cache);
   commands.run(command, [request](Context& context) { return run(context, *request); });
 }
 

@@ -13,5 +13,6 @@ symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, m
 [[nodiscard]] std::vector<Rule> undefined_rules();   ///< DCU21x: undefined symbols
 [[nodiscard]] std::vector<Rule> device_rules();      ///< DCU3xx
 [[nodiscard]] std::vector<Rule> environment_rules(); ///< DCU4xx
+[[nodiscard]] std::vector<Rule> torch_cache_rules(); ///< DCU5xx
 
 } // namespace dcuop::finding
