@@ -125,6 +125,7 @@ void BuildView::beat() {
   auto last_line = std::chrono::steady_clock::now();
   while (!stop_.wait_for(lock, live_pause, [this] { return stopping_; })) {
     std::vector<std::string> parts;
+    parts.reserve(running_.size());
     for (const auto& [key, running] : running_) {
       parts.push_back(column(running.op) + running.step + "  " + human_duration(age(running.since)));
     }
@@ -150,8 +151,8 @@ void BuildView::beat() {
 
 void BuildView::show(const build::OpResult& result) {
   terminal_.live("");
-  if (result.status == build::Status::failed) {
-    show_failure(result);
+  if (result.failure) {
+    show_failure(result, *result.failure);
     return;
   }
   std::string line = column(result.name) + status_text(terminal_, result.status) + "  ";
@@ -172,8 +173,7 @@ void BuildView::show(const build::OpResult& result) {
   }
 }
 
-void BuildView::show_failure(const build::OpResult& result) {
-  const store::Failure& failure = *result.failure;
+void BuildView::show_failure(const build::OpResult& result, const store::Failure& failure) {
   const std::size_t end = failure.message.find('\n');
   terminal_.error(column(result.name) + terminal_.styled_error("FAILED", Style::red) + "  " +
                   failure.message.substr(0, end) +

@@ -35,7 +35,7 @@ class BuildView : public build::Observer {
  private:
   void beat();
   [[nodiscard]] std::string column(const std::string& name) const;
-  void show_failure(const build::OpResult& result);
+  void show_failure(const build::OpResult& result, const store::Failure& failure);
   struct Running {
     std::string op, step;
     std::chrono::steady_clock::time_point since;

@@ -158,7 +158,7 @@ std::string closing_line(const std::vector<build::OpResult>& results, std::chron
 
 ExitCode exit_code_of(const std::vector<build::OpResult>& results) {
   for (const build::OpResult& result : results) {
-    if (result.status == build::Status::failed) {
+    if (result.failure) {
       return static_cast<ExitCode>(result.failure->exit_code);
     }
   }

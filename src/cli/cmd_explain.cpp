@@ -55,7 +55,7 @@ void show(Context& context, const key::Request& request, const std::optional<sto
   const std::string subject = terminal.styled(request.op.name, Style::bold) +
                               (request.archs.empty() ? "" : " " + join(request.archs, ","));
   for (const std::string& reason : request.uncacheable) {
-    terminal.answer(subject + ": is never cached: " + reason);
+    terminal.answer(std::string(subject).append(": is never cached: ").append(reason));
   }
   if (hit) {
     terminal.answer(subject + ": is a hit (entry " + built(*hit) + ")");
@@ -72,7 +72,8 @@ void show(Context& context, const key::Request& request, const std::optional<sto
   for (const key::Difference& difference : explanation->differences) {
     std::string group(key::to_string(difference.group));
     group.resize(std::max<std::size_t>(group.size() + 2, 13), ' ');
-    terminal.answer("  " + group + difference.name + " " + difference.text);
+    terminal.answer(
+        std::string("  ").append(group).append(difference.name).append(" ").append(difference.text));
   }
   if (explanation->differences.empty()) {
     terminal.answer("  nothing differs: the entry's index record is gone; a build will find its parts");

@@ -86,7 +86,7 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
 
 } // namespace
 
-int main(int argc, char** argv) {
+int run_program(int argc, char** argv) {
   const Environment environment = Environment::of_this_process();
   CLI::App app{"dcuop builds, caches, loads and diagnoses PyTorch operator extensions written in HIP\n"
                "(Hygon DCU, AMD ROCm)."};
@@ -125,5 +125,12 @@ int main(int argc, char** argv) {
 } // namespace dcuop::cli
 
 int main(int argc, char** argv) {
-  return dcuop::cli::main(argc, argv);
+  try {
+    return dcuop::cli::run_program(argc, argv);
+  } catch (const std::exception& fault) { // before there is a Terminal to say it
+    std::fputs("dcuop: ", stderr);
+    std::fputs(fault.what(), stderr);
+    std::fputs("\n", stderr);
+    return static_cast<int>(dcuop::ExitCode::failed);
+  }
 }

@@ -40,8 +40,8 @@ std::string facts_line(const key::Facts& facts, const Environment& environment) 
     parts.push_back(facts.cxx_compiler->program.filename().string() + " " + facts.cxx_compiler->version);
   }
   if (facts.torch) {
-    parts.push_back("torch " + facts.torch->summary() + " (" +
-                    shortened(facts.python->executable, environment) + ")");
+    parts.push_back("torch " + key::needed(facts.torch).summary() + " (" +
+                    shortened(key::needed(facts.python).executable, environment) + ")");
   }
   return join(parts, " · ");
 }

@@ -27,16 +27,17 @@ void require_torch(const Facts& facts, const op::Op& op) {
   }
   if (!facts.torch) {
     throw Error(ExitCode::environment,
-                "no torch in " + facts.python->executable.string() + " (" + facts.python->origin +
-                    "), which " + op.name + " is built for",
+                "no torch in " + needed(facts.python).executable.string() + " (" +
+                    needed(facts.python).origin + "), which " + op.name + " is built for",
                 "name the Python that has it: --python PATH or DCUOP_PYTHON; or set abi = \"none\" in " +
                     op.manifest.string() + " when the op does not use torch");
   }
-  if (op.has_hip() && !facts.torch->is_hip() && !op.allow_cpu_torch) {
-    const bool cpu = facts.torch->is_cpu_only();
+  if (op.has_hip() && !needed(facts.torch).is_hip() && !op.allow_cpu_torch) {
+    const bool cpu = needed(facts.torch).is_cpu_only();
     throw Error(ExitCode::environment,
-                "torch " + facts.torch->summary() + " in " + facts.python->executable.string() + " is " +
-                    (cpu ? "a CPU-only build" : "a CUDA build") + ", and " + op.name + " has HIP sources",
+                "torch " + needed(facts.torch).summary() + " in " + needed(facts.python).executable.string() +
+                    " is " + (cpu ? "a CPU-only build" : "a CUDA build") + ", and " + op.name +
+                    " has HIP sources",
                 "use a Python whose torch is built for HIP, or set allow_cpu_torch = true in " +
                     op.manifest.string() + " (the op then builds and imports here, but cannot launch)");
   }
@@ -49,7 +50,7 @@ Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops
   Facts facts;
   if (any(needs_python)) {
     facts.python = probe::find_python(machine, wishes.python);
-    facts.torch = probe::find_torch(machine, *facts.python);
+    facts.torch = probe::find_torch(machine, needed(facts.python));
   }
   for (const op::Op& op : ops) {
     require_torch(facts, op);
@@ -68,7 +69,7 @@ Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops
     facts.archs = probe::select_archs(machine, wishes.archs, wishes.configured_archs);
   }
   if (wants_toolchain) {
-    facts.toolchain_cxx = probe::host_compiler_of(machine, *facts.hip_compiler);
+    facts.toolchain_cxx = probe::host_compiler_of(machine, needed(facts.hip_compiler));
   }
   if (any([](const op::Op& op) { return !op.has_hip(); }) ||
       any(wants(op::Language::cxx, op::HostCompiler::system))) {

@@ -64,8 +64,8 @@ class RequestMaker {
   }
 
   void name_artifact() {
-    request_.artifact =
-        op_.name + (op_.kind == op::Kind::pybind_module ? facts_.python->ext_suffix : std::string(".so"));
+    request_.artifact = op_.name + (op_.kind == op::Kind::pybind_module ? needed(facts_.python).ext_suffix
+                                                                        : std::string(".so"));
   }
 
   void describe_op() {
@@ -76,10 +76,10 @@ class RequestMaker {
     components.add(Group::op, "abi", op::to_string(op_.abi));
     components.add(Group::op, "artifact", request_.artifact);
     if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
-      components.add(Group::python, "python", facts_.python->soabi);
+      components.add(Group::python, "python", needed(facts_.python).soabi);
     }
     if (op_.abi != op::Abi::none) {
-      components.add(Group::torch, "torch", facts_.torch->identity, facts_.torch->summary());
+      components.add(Group::torch, "torch", needed(facts_.torch).identity, needed(facts_.torch).summary());
     }
   }
 
@@ -87,12 +87,12 @@ class RequestMaker {
 
   [[nodiscard]] const probe::Compiler& compiler_for(const op::Source& source) const {
     if (source.language == op::Language::hip) {
-      return *facts_.hip_compiler;
+      return needed(facts_.hip_compiler);
     }
     if (op_.host_compiler == op::HostCompiler::toolchain) {
-      return *facts_.toolchain_cxx;
+      return needed(facts_.toolchain_cxx);
     }
-    return source.language == op::Language::c ? *facts_.c_compiler : *facts_.cxx_compiler;
+    return source.language == op::Language::c ? needed(facts_.c_compiler) : needed(facts_.cxx_compiler);
   }
 
   [[nodiscard]] Words binding_definitions() const {
@@ -104,7 +104,7 @@ class RequestMaker {
     if (op_.abi == op::Abi::none) {
       return words;
     }
-    const probe::Torch& torch = *facts_.torch;
+    const probe::Torch& torch = needed(facts_.torch);
     if (torch.cxx11_abi) {
       words.push_back(std::string("-D_GLIBCXX_USE_CXX11_ABI=") + (*torch.cxx11_abi ? "1" : "0"));
     }
@@ -135,15 +135,16 @@ class RequestMaker {
       words.push_back("-I" + request_.base.portable(directory));
     }
     if (op_.abi != op::Abi::none) {
-      std::for_each(facts_.torch->include_dirs.begin(), facts_.torch->include_dirs.end(), system);
-      std::for_each(facts_.torch->pybind11_include_dirs.begin(), facts_.torch->pybind11_include_dirs.end(),
+      std::for_each(needed(facts_.torch).include_dirs.begin(), needed(facts_.torch).include_dirs.end(),
                     system);
+      std::for_each(needed(facts_.torch).pybind11_include_dirs.begin(),
+                    needed(facts_.torch).pybind11_include_dirs.end(), system);
     }
     if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
-      system(facts_.python->include_dir);
+      system(needed(facts_.python).include_dir);
     }
     if (op_.has_hip() && facts_.rocm) {
-      system(facts_.rocm->root / "include");
+      system(needed(facts_.rocm).root / "include");
     }
     return words;
   }
@@ -243,7 +244,7 @@ class RequestMaker {
     unit.request = components.digest();
     request_.components.add_all(components);
     for (const std::string& reason : unit.uncacheable) {
-      request_.uncacheable.push_back(name + ": " + reason);
+      request_.uncacheable.push_back(std::string(name).append(": ").append(reason));
     }
   }
 
@@ -284,9 +285,9 @@ class RequestMaker {
 
   void add_link() {
     LinkRequest& link = request_.link;
-    link.compiler = op_.has_hip()                                      ? *facts_.hip_compiler
-                    : op_.host_compiler == op::HostCompiler::toolchain ? *facts_.toolchain_cxx
-                                                                       : *facts_.cxx_compiler;
+    link.compiler = op_.has_hip()                                      ? needed(facts_.hip_compiler)
+                    : op_.host_compiler == op::HostCompiler::toolchain ? needed(facts_.toolchain_cxx)
+                                                                       : needed(facts_.cxx_compiler);
     const FlagReport user = examine_flags(op_.link_flags, request_.base);
     const bool rdc = examine_flags(op_.hip_flags, request_.base).rdc;
     link.flags = {"-shared", "-fPIC"};
@@ -307,7 +308,7 @@ class RequestMaker {
   /// hipcc finds an lld on PATH that can be older than its clang; the one beside the clang reads its bitcode.
   [[nodiscard]] Words rdc_options() const {
     Words words = {"-fgpu-rdc", "--hip-link"};
-    const probe::Compiler clang = probe::host_compiler_of(machine_, *facts_.hip_compiler);
+    const probe::Compiler clang = probe::host_compiler_of(machine_, needed(facts_.hip_compiler));
     const fs::path real = fs::weakly_canonical(clang.program).parent_path();
     if (fs::exists(real / "lld")) {
       words.push_back("-B" + real.string());
@@ -316,7 +317,7 @@ class RequestMaker {
   }
 
   void add_torch_libraries() {
-    const probe::Torch& torch = *facts_.torch;
+    const probe::Torch& torch = needed(facts_.torch);
     Words& words = request_.link.libraries;
     words.push_back("-L" + torch.library_dir.string());
     append(words, {"-lc10", "-ltorch_cpu", "-ltorch"});
@@ -339,7 +340,7 @@ class RequestMaker {
     describe_files(request_.components, user.files);
     describe_toolchain(request_.components, toolchain, {});
     for (const std::string& reason : user.uncacheable) {
-      request_.uncacheable.push_back("link: " + reason);
+      request_.uncacheable.push_back(std::string("link: ").append(reason));
     }
     if (!toolchain.problem.empty()) {
       request_.uncacheable.push_back("link: " + toolchain.problem);
@@ -364,13 +365,13 @@ class RequestMaker {
                             {"origin", op_.directory.string()},
                             {"request", request_.digest.hex()}};
     if (op_.abi != op::Abi::none) {
-      facts["torch"] = facts_.torch->summary();
+      facts["torch"] = needed(facts_.torch).summary();
     }
     if (facts_.python) {
-      facts["python"] = facts_.python->version;
+      facts["python"] = needed(facts_.python).version;
     }
     if (op_.has_hip()) {
-      facts["hip"] = facts_.hip_compiler->hip_version;
+      facts["hip"] = needed(facts_.hip_compiler).hip_version;
     }
     return facts.dump();
   }

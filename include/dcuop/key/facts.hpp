@@ -11,6 +11,7 @@
 #include "dcuop/probe/python.hpp"
 #include "dcuop/probe/toolchain.hpp"
 #include "dcuop/probe/torch.hpp"
+#include "dcuop/support/error.hpp"
 
 namespace dcuop::key {
 
@@ -23,6 +24,15 @@ struct Facts {
   std::optional<probe::Rocm> rocm;
   probe::ArchSelection archs; ///< empty when no op has HIP sources
 };
+
+/// A fact that the ops at hand need, and that gather_facts has therefore found. Throws Error(failed) when the two
+/// disagree: that is a fault of dcuop.
+template <typename Fact> [[nodiscard]] const Fact& needed(const std::optional<Fact>& fact) {
+  if (!fact) {
+    throw Error(ExitCode::failed, "a fact that the op needs was not gathered");
+  }
+  return *fact;
+}
 
 struct Wishes {
   probe::PythonWish python;                  ///< empty for the usual order
