@@ -64,12 +64,15 @@ def load_op(
             if known is not None:
                 return known.result
             use_lock = _lock(op)
-            if os.path.exists(op["path"]):
-                result = _import(op, variables)
-                _loaded[op["path"]] = _Loaded(result, use_lock)
-                return result
-            if use_lock is not None:
-                os.close(use_lock)
+            try:
+                if os.path.exists(op["path"]):
+                    result = _import(op, variables)
+                    _loaded[op["path"]] = _Loaded(result, use_lock)
+                    return result
+            except BaseException:
+                _unlock(use_lock)
+                raise
+            _unlock(use_lock)
     raise DcuopError(
         f"{op['name']}: {op['path']} vanished {_ATTEMPTS} times between the build and its use",
         "Does something delete the cache? `dcuop cache stats` shows where it is.",
@@ -102,8 +105,8 @@ def _build(arguments: Sequence[str], variables: Mapping[str, str], verbose: bool
 
 
 def _lock(op: Mapping[str, Any]) -> Optional[int]:
-    """None when there is no lock to be had: a system cache is never cleaned from here, and on a file system
-    without locks the store's own "used within the hour" has to do."""
+    """None when there is no lock to be had: a system cache without a lock file that we can read, or a file system
+    without locks, where the store's own "used within the hour" has to do."""
     wanted = op.get("use_lock")
     if not wanted or not wanted.get("file"):
         return None
@@ -111,6 +114,11 @@ def _lock(op: Mapping[str, Any]) -> Optional[int]:
         return lock_for_use(wanted["file"], int(wanted["offset"]))
     except OSError:
         return None
+
+
+def _unlock(use_lock: Optional[int]) -> None:
+    if use_lock is not None:
+        os.close(use_lock)
 
 
 def _import(op: Mapping[str, Any], variables: Mapping[str, str]) -> Any:

@@ -202,6 +202,29 @@ def test_holds_a_shared_lock_at_the_offset(tmp_path, environment, program, exten
     assert done.stdout.split() == ["False", "True", "True", "False", "False"], done.stderr
 
 
+def test_a_failed_import_gives_the_lock_back(tmp_path, environment, program, extension):
+    lock_file = tmp_path / "use.lock"
+    path = extension("e1", 1, "-Wl,-z,now", "-DPyLong_FromLong=no_such_function")
+    program(built(path, use_lock={"file": str(lock_file), "offset": 7}), "no report")
+    done = in_python(
+        """
+        import dcuop, os, sys
+        for _ in range(3):
+            try:
+                dcuop.load_op("x")
+            except dcuop.OpLoadError:
+                pass
+        links = [os.readlink(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd") if
+                 os.path.islink(f"/proc/self/fd/{name}")]
+        print(os.path.exists(sys.argv[1]), links.count(sys.argv[1]))
+        """,
+        environment,
+        lock_file,
+        cwd=tmp_path,
+    )
+    assert done.stdout.split() == ["True", "0"], done.stdout + done.stderr
+
+
 def test_a_result_that_vanishes_is_asked_for_again(tmp_path, environment, program):
     program(built(tmp_path / "gone" / "probe.so"))
     error = raised(environment)
