@@ -12,8 +12,6 @@ cxx_files  = git ls-files -z -- 'include/*.hpp' 'src/*.cpp' 'src/*.hpp' 'tests/*
 tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
-export DCUOP_TEST_PYTHON = $(PYTHON)
-
 .DELETE_ON_ERROR:
 .PHONY: help build demo test full kill-test bench unit asan suites lint lint-format lint-tidy format clean
 
@@ -28,7 +26,7 @@ help:
 	@echo 'make clean    removes build/'
 
 build:
-	@cmake --preset release --log-level=WARNING || { echo 'What is missing is installed by: script/setup build' >&2; exit 1; }
+	@cmake --preset release --log-level=WARNING >/dev/null || { echo 'What is missing is installed by: script/setup build' >&2; exit 1; }
 	@cmake --build build/release --parallel '$(JOBS)'
 
 demo:
@@ -48,19 +46,19 @@ test:
 
 unit:
 	$(say) 'unit tests (build/dev)'
-	@cmake --preset dev --log-level=WARNING
+	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build build/dev --parallel '$(JOBS)'
 	@ctest --test-dir build/dev --parallel '$(JOBS)' --output-on-failure --progress
 
 asan:
 	$(say) 'unit tests under AddressSanitizer and UBSan (build/asan)'
-	@cmake --preset asan --log-level=WARNING
+	@cmake --preset asan --log-level=WARNING >/dev/null
 	@cmake --build build/asan --parallel '$(JOBS)'
 	@ctest --test-dir build/asan --parallel '$(JOBS)' --output-on-failure --progress
 
 suites: build
 	$(say) 'suites: build/release/dcuop with real compilers'
-	@'$(PYTHON)' -m pytest -q -n '$(JOBS)' tests/suites
+	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n '$(JOBS)' tests/suites
 
 lint: lint-format lint-tidy
 
@@ -70,7 +68,7 @@ lint-format:
 
 lint-tidy:
 	$(say) 'tidy'
-	@cmake --preset dev --log-level=WARNING
+	@cmake --preset dev --log-level=WARNING >/dev/null
 	@$(tidy_files) | xargs -0 script/tidy '$(CLANG_TIDY)' build/dev '$(JOBS)'
 
 format:
