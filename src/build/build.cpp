@@ -186,8 +186,9 @@ bool OpBuild::take_result_of_other() {
     return false;
   }
   std::optional<store::Failure> failure = workshop_.store.last_failure(request_.digest);
-  const bool is_new = failure && (!failure_before_wait_ || failure_before_wait_->when != failure->when);
-  if (is_new && !workshop_.options.force) {
+  const bool is_new = failure && (!failure_before_wait_ || failure_before_wait_->when != failure->when) &&
+                      !workshop_.options.force;
+  if (is_new) {
     result_.status = Status::failed;
     result_.failure = std::move(failure);
     result_.reason = "another process built it and failed";
@@ -231,14 +232,17 @@ void OpBuild::link_and_publish(const std::vector<UnitOutcome>& units) {
             .entry) { // the same objects were linked before: only the index did not know it under these inputs
       inputs_.push_back(found.inputs);
       const key::InputSet all = key::merge(inputs_, request_.base);
-      workshop_.store.add_record(request_.digest, all.record_digest(),
-                                 {found.entry->key, key::to_json_text(all)});
+      try_add_record(workshop_.store, request_.digest, all.record_digest(),
+                     {found.entry->key, key::to_json_text(all)});
       finish_hit(std::move(*found.entry));
       return;
     }
   }
   const JobSlots::Slot slot = workshop_.slots.acquire(0);
   workshop_.observer.started(request_, "link");
+  if (lock_) {
+    lock_->say("linking " + request_.op.name);
+  }
   Workplace place = make_workplace(workshop_);
   if (!place.problem.empty()) {
     uncacheable_.push_back(place.problem);
@@ -303,10 +307,9 @@ void OpBuild::keep_privately(const Digest& key, store::PrivateDirectory director
   }
   result_.cached = false;
   result_.entry.key = key;
-  result_.entry.directory = directory.path();
+  result_.entry.directory = workshop_.store.keep(store::Shelf::entries, key, std::move(directory));
   result_.entry.artifact = request_.artifact;
   result_.entry.name = request_.op.name;
-  directory.keep();
 }
 
 /// Compile time is kept with the entry: every later hit saves it.

@@ -166,8 +166,22 @@ bool names_a_date(const std::string& diagnostics) {
   return diagnostics.find("[-Wdate-time]") != std::string::npos;
 }
 
+/// -Wdate-time says nothing in system headers, under -w or under a pragma, so the texts are looked through as well.
+/// A line comment that names one does not count.
+bool names_a_date_in(const std::string& text) {
+  for (const char* macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
+    for (std::size_t at = text.find(macro); at != std::string::npos; at = text.find(macro, at + 1)) {
+      const std::size_t line = text.rfind('\n', at) + 1; // npos + 1 is 0
+      if (text.substr(line, at - line).find("//") == std::string::npos) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 /// What a unit's inputs hold that a depfile does not tell of.
-void find_hidden_inputs(const key::UnitRequest& unit, const key::Request& request, StepResult& step) {
+void find_hidden_inputs(const key::Request& request, StepResult& step) {
   for (const key::Input& input : step.inputs.inputs) {
     const fs::path path = request.base.absolute(input.path);
     const std::optional<std::string> text = read_file(path);
@@ -177,10 +191,7 @@ void find_hidden_inputs(const key::UnitRequest& unit, const key::Request& reques
     if (text->find(".incbin") != std::string::npos) {
       step.uncacheable.push_back(input.path + " has .incbin: the file that it takes in is not followed");
     }
-    const bool own = lies_below(path, request.base.workspace);
-    if (unit.silent && own &&
-        (text->find("__DATE__") != std::string::npos || text->find("__TIME__") != std::string::npos ||
-         text->find("__TIMESTAMP__") != std::string::npos)) {
+    if (names_a_date_in(*text)) {
       step.uncacheable.push_back(input.path + " names __DATE__, __TIME__ or __TIMESTAMP__");
     }
   }
@@ -224,7 +235,7 @@ StepResult collect(const key::Request& request, const key::UnitRequest& unit, co
   }
   DigestMemo nothing_known{fs::path{}};
   take_inputs(step, key::collect_inputs(unit.name(), reports, request.base, directory, nothing_known));
-  find_hidden_inputs(unit, request, step);
+  find_hidden_inputs(request, step);
   check_abi_none(request, step);
   return step;
 }
@@ -241,6 +252,40 @@ StepResult failed(const std::string& step, const Pass& pass, PassResult&& result
       failure.failure.result.output + diagnostics_for_people(failure.failure.result.diagnostics);
   failure.wall = failure.failure.result.wall;
   return failure;
+}
+
+/// What changed since `start` may be in the result, or not: it must not be published.
+void note_changes(const key::Request& request, std::int64_t start, const char* doing, StepResult& step) {
+  for (const std::string& changed :
+       {key::changed_since(step.inputs, request.base, start), key::changed_fixed_file(request)}) {
+    if (!changed.empty()) {
+      step.uncacheable.push_back(std::string(changed).append(" changed while it was being ").append(doing));
+    }
+  }
+}
+
+/// -lfoo can mean libfoo.so or libfoo.a: the one that was not found may appear before the one that was.
+std::vector<std::string> names_of_libraries(const key::LinkRequest& link,
+                                            const std::vector<fs::path>& found) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    names.push_back("lib" + name + ".so");
+    names.push_back("lib" + name + ".a");
+  };
+  for (const Words* words : {&link.flags, &link.libraries}) {
+    for (const std::string& word : *words) {
+      if (word.starts_with("-l")) {
+        add(word.substr(2));
+      }
+    }
+  }
+  for (const fs::path& file : found) {
+    const std::string name = file.filename().string();
+    if (name.starts_with("lib")) {
+      add(name.substr(3, name.find('.') - 3));
+    }
+  }
+  return names;
 }
 
 } // namespace
@@ -278,9 +323,7 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
   if (dated) {
     step.uncacheable.emplace_back("it names __DATE__, __TIME__ or __TIMESTAMP__ (-Wdate-time)");
   }
-  if (const std::string changed = key::changed_since(step.inputs, request.base, start); !changed.empty()) {
-    step.uncacheable.push_back(changed + " changed while it was being compiled");
-  }
+  note_changes(request, start, "compiled", step);
   for (const Pass& pass : passes) {
     std::error_code ignored;
     fs::remove(pass.depfile, ignored);
@@ -300,9 +343,7 @@ StepResult ask_dependencies(const key::Request& request, const key::UnitRequest&
     }
   }
   StepResult step = collect(request, unit, directory, results);
-  if (const std::string changed = key::changed_since(step.inputs, request.base, start); !changed.empty()) {
-    step.uncacheable.push_back(changed + " changed while it was being read");
-  }
+  note_changes(request, start, "read", step);
   return step;
 }
 
@@ -330,15 +371,14 @@ StepResult link_objects(const key::Request& request, const std::vector<fs::path>
   step.log = log_of(pass, result.process);
   step.wall = result.process.wall;
   step.peak_memory = result.process.peak_memory;
+  result.report.sought_names = names_of_libraries(request.link, result.report.files);
   std::erase_if(result.report.files, [&](const fs::path& file) {
     return std::find(objects.begin(), objects.end(), file) != objects.end();
   });
   result.report.search_directories =
       key::parse_library_directories(result.process.diagnostics, request.op.directory);
   take_inputs(step, key::collect_inputs("link", {result.report}, request.base, directory, memo));
-  if (const std::string changed = key::changed_since(step.inputs, request.base, start); !changed.empty()) {
-    step.uncacheable.push_back(changed + " changed while it was being linked");
-  }
+  note_changes(request, start, "linked", step);
   std::error_code ignored;
   fs::remove(pass.depfile, ignored);
   return step;

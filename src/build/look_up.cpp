@@ -1,6 +1,7 @@
 #include "look_up.hpp"
 
 #include "dcuop/build/find_entry.hpp"
+#include "dcuop/support/log.hpp"
 
 namespace dcuop::build {
 
@@ -8,16 +9,17 @@ LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& requ
                const key::PathBase& base, DigestMemo& memo) {
   LookUp result;
   bool newest = true;
-  for (const store::IndexRecord& record : store.records(request)) {
+  (void)store.find_record(request, [&](const store::IndexRecord& record) {
     const std::optional<key::InputSet> inputs = key::input_set_from_json_text(record.input_set_json);
     if (!inputs) {
-      continue;
+      return false;
     }
     // The newest record's differences are the ones worth telling; for the others the first one decides.
     const key::Comparison comparison = key::compare(*inputs, base, memo, !newest);
     if (comparison.unchanged()) {
       if (std::optional<store::Entry> entry = store.find(shelf, record.key)) {
-        return {std::move(entry), *inputs, false, {}};
+        result = {std::move(entry), *inputs, false, {}};
+        return true;
       }
     } else if (comparison.changed.empty()) {
       result.must_ask_compiler = true;
@@ -26,8 +28,18 @@ LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& requ
       result.differences = key::describe(comparison, *inputs, base);
       newest = false;
     }
-  }
+    return false;
+  });
   return result;
+}
+
+void try_add_record(store::Store& store, const Digest& request, const Digest& input_set,
+                    const store::IndexRecord& record) noexcept {
+  try {
+    store.add_record(request, input_set, record);
+  } catch (const std::exception& fault) {
+    log_warning(fault.what());
+  }
 }
 
 Digest key_of(const Digest& request, const key::InputSet& inputs) {

@@ -22,6 +22,10 @@ struct LookUp {
 [[nodiscard]] LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request,
                              const key::PathBase& base, DigestMemo& memo);
 
+/// A record that cannot be written (a full disk) costs the next look-up some work, never this build.
+void try_add_record(store::Store& store, const Digest& request, const Digest& input_set,
+                    const store::IndexRecord& record) noexcept;
+
 /// The key of what `request` makes of these inputs.
 [[nodiscard]] Digest key_of(const Digest& request, const key::InputSet& inputs);
 

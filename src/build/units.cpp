@@ -1,8 +1,8 @@
 #include "units.hpp"
 
 #include <algorithm>
-#include <future>
-#include <numeric>
+#include <atomic>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -34,7 +34,9 @@ class ObjectFinder {
     }
     LookUp found = look_up(workshop_.store, store::Shelf::objects, unit.request, request_.base, memo_);
     if (found.entry) {
-      return reused(unit, std::move(*found.entry), std::move(found.inputs));
+      if (std::optional<UnitOutcome> outcome = reused(unit, found.entry->key, std::move(found.inputs))) {
+        return outcome;
+      }
     }
     if (found.must_ask_compiler) {
       if (std::optional<UnitOutcome> outcome = ask(unit)) {
@@ -48,31 +50,38 @@ class ObjectFinder {
   }
 
  private:
-  static UnitOutcome reused(const key::UnitRequest& unit, store::Entry object, key::InputSet inputs) {
+  /// Held until the link is done: nobody may evict it in between. nullopt when somebody just did.
+  std::optional<UnitOutcome> reused(const key::UnitRequest& unit, const Digest& key, key::InputSet inputs) {
+    store::Store& store = workshop_.store;
     UnitOutcome outcome;
+    outcome.in_use = store.lock_for_use(key);
+    std::optional<store::Entry> object = store.find(store::Shelf::objects, key);
+    if (!object) {
+      return std::nullopt;
+    }
+    store.stamp_use(store::Shelf::objects, key);
     outcome.result.source = unit.name();
-    outcome.object = std::move(object);
+    outcome.object = std::move(*object);
     outcome.inputs = std::move(inputs);
     return outcome;
   }
 
   /// A directory on the search path has a new name: which headers would be read now?
   std::optional<UnitOutcome> ask(const key::UnitRequest& unit) {
+    const JobSlots::Slot slot = workshop_.slots.acquire(0);
     const Workplace place = make_workplace(workshop_);
     StepResult step = ask_dependencies(request_, unit, place.directory.path(), workshop_.processes);
     if (!step.ok || !step.uncacheable.empty()) {
       return std::nullopt;
     }
     const Digest key = key_of(unit.request, step.inputs);
-    std::optional<store::Entry> object = workshop_.store.find(store::Shelf::objects, key);
-    if (!object) {
-      return std::nullopt;
+    const std::string text = key::to_json_text(step.inputs);
+    const Digest record = step.inputs.record_digest();
+    std::optional<UnitOutcome> outcome = reused(unit, key, std::move(step.inputs));
+    if (outcome) {
+      try_add_record(workshop_.store, unit.request, record, {key, text});
     }
-    if (place.problem.empty()) {
-      workshop_.store.add_record(unit.request, step.inputs.record_digest(),
-                                 {key, key::to_json_text(step.inputs)});
-    }
-    return reused(unit, std::move(*object), std::move(step.inputs));
+    return outcome;
   }
 
   const key::Request& request_;
@@ -95,6 +104,7 @@ void publish_object(const key::Request& request, const key::UnitRequest& unit, c
   const Digest key = key_of(unit.request, outcome.inputs);
   if (outcome.uncacheable.empty()) {
     try {
+      outcome.in_use = workshop.store.lock_for_use(key);
       outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
                                               {key, request.op.name, object_name, facts_of(request, unit)});
       workshop.store.add_record(unit.request, outcome.inputs.record_digest(),
@@ -209,20 +219,33 @@ std::vector<UnitOutcome> make_objects(const key::Request& request, const Worksho
   std::stable_sort(missing.begin(), missing.end(), [&](std::size_t a, std::size_t b) {
     return expected(a).wall > expected(b).wall; // longest first
   });
-  std::vector<std::future<UnitOutcome>> running;
-  running.reserve(missing.size());
+  std::vector<std::exception_ptr> faults(missing.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t job = next++; job < missing.size(); job = next++) {
+      const std::size_t index = missing[job];
+      try {
+        outcomes[index] = compile_one(request, request.units[index], workshop, expected(index).peak_memory);
+        outcomes[index].result.reason = reasons[index];
+      } catch (...) {
+        faults[job] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    const std::size_t threads = std::min(missing.size(), static_cast<std::size_t>(workshop.slots.jobs()));
+    for (std::size_t thread = 1; thread < threads; ++thread) {
+      workers.emplace_back(work);
+    }
+    work();
+  }
+  for (const std::exception_ptr& fault : faults) {
+    if (fault) {
+      std::rethrow_exception(fault);
+    }
+  }
   for (const std::size_t index : missing) {
-    running.push_back(std::async(std::launch::async, compile_one, std::cref(request),
-                                 std::cref(request.units[index]), std::cref(workshop),
-                                 expected(index).peak_memory));
-  }
-  for (std::size_t job = 0; job < running.size(); ++job) {
-    running[job].wait(); // all of them, before one may throw
-  }
-  for (std::size_t job = 0; job < running.size(); ++job) {
-    const std::size_t index = missing[job];
-    outcomes[index] = running[job].get();
-    outcomes[index].result.reason = reasons[index];
     if (!outcomes[index].failure) {
       costs.learn(cost_name(request, outcomes[index].result.source),
                   {outcomes[index].result.peak_memory, outcomes[index].result.wall});

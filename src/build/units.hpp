@@ -15,6 +15,7 @@ struct UnitOutcome {
   std::vector<std::string> uncacheable;
   std::optional<FailedCommand> failure;
   std::string log;
+  std::optional<FileLock> in_use;               ///< on a published object, until the link is done
   std::optional<store::PrivateDirectory> keeps; ///< holds an object that must not be published
 };
 

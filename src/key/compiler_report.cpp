@@ -57,13 +57,19 @@ std::size_t after_target(std::string_view line) {
   return std::string_view::npos;
 }
 
+/// ".." stays: behind a link it does not lead to where the path's text says.
+std::filesystem::path absolute_as_written(const std::filesystem::path& path,
+                                          const std::filesystem::path& directory) {
+  return path.is_absolute() ? path : directory / path;
+}
+
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
 void add_directory(std::vector<std::filesystem::path>& into, std::string_view text,
                    const std::filesystem::path& directory) {
-  const std::filesystem::path path = absolute_from(std::string(trimmed(text)), directory);
+  const std::filesystem::path path = absolute_as_written(std::string(trimmed(text)), directory);
   if (std::find(into.begin(), into.end(), path) == into.end()) {
     into.push_back(path);
   }
@@ -89,7 +95,7 @@ std::vector<std::filesystem::path> parse_depfile(std::string_view text,
   // Only the first rule: ld and gcc -MP add empty rules for each prerequisite behind it.
   std::size_t position = start;
   while (const std::optional<std::string> word = next_word(text, position)) {
-    files.push_back(absolute_from(*word, directory));
+    files.push_back(absolute_as_written(*word, directory));
   }
   return files;
 }
@@ -110,7 +116,7 @@ std::vector<std::filesystem::path> parse_link_depfile(std::string_view text,
       for (std::size_t at = path.find("\\ "); at != std::string::npos; at = path.find("\\ ", at)) {
         path.erase(at, 1); // lld escapes
       }
-      files.push_back(absolute_from(path, directory));
+      files.push_back(absolute_as_written(path, directory));
     }
     is_target = false;
   });

@@ -15,6 +15,7 @@ enum class Meaning {
   directory,    ///< names a directory: its path is made relative
   file,         ///< names a file that is read: its content is in the key
   other_output, ///< writes files besides the result, or reads what dcuop cannot see
+  carrier,      ///< the next word is a flag for another tool: examined as one
   linker,       ///< -Wl, and -Xlinker: examined by the linker's own table
 };
 
@@ -49,15 +50,17 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
     {"-U", Meaning::plain, true},
     {"-W", Meaning::plain, false},
     {"-Wl,", Meaning::linker, false},
-    {"-Xarch_device", Meaning::plain, true},
-    {"-Xarch_host", Meaning::plain, true},
-    {"-Xclang", Meaning::plain, true},
-    {"-Xcompiler", Meaning::plain, true},
+    {"-Xarch_device", Meaning::carrier, true},
+    {"-Xarch_host", Meaning::carrier, true},
+    {"-Xclang", Meaning::carrier, true},
+    {"-Xcompiler", Meaning::carrier, true},
     {"-Xlinker", Meaning::linker, true},
     {"-ansi", Meaning::plain, false},
     {"-cuid=", Meaning::plain, false},
     {"-f", Meaning::plain, false},
+    {"-fauto-profile", Meaning::other_output, false},
     {"-fauto-profile=", Meaning::file, false},
+    {"-fbasic-block-sections=", Meaning::other_output, false},
     {"-fcoverage-mapping", Meaning::plain, false},
     {"-fdump-", Meaning::other_output, false},
     {"-fgpu-rdc", Meaning::plain, false},
@@ -67,21 +70,30 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
     {"-fopt-info", Meaning::other_output, false},
     {"-fprofile-arcs", Meaning::other_output, false},
     {"-fprofile-instr-generate", Meaning::plain, false},
+    {"-fprofile-instr-use", Meaning::other_output, false},
     {"-fprofile-instr-use=", Meaning::file, false},
+    {"-fprofile-list=", Meaning::file, false},
+    {"-fprofile-remapping-file=", Meaning::file, false},
     {"-fprofile-sample-use=", Meaning::file, false},
     {"-fprofile-use", Meaning::other_output, false},
     {"-fprofile-use=", Meaning::file, false},
     {"-fsanitize-blacklist=", Meaning::file, false},
+    {"-fsanitize-coverage-allowlist=", Meaning::file, false},
+    {"-fsanitize-coverage-ignorelist=", Meaning::file, false},
     {"-fsanitize-ignorelist=", Meaning::file, false},
     {"-fsave-optimization-record", Meaning::other_output, false},
     {"-ftest-coverage", Meaning::other_output, false},
+    {"-fthinlto-index=", Meaning::file, false},
     {"-ftime-trace", Meaning::other_output, false},
+    {"-fxray-always-instrument=", Meaning::file, false},
     {"-fxray-attr-list=", Meaning::file, false},
+    {"-fxray-never-instrument=", Meaning::file, false},
     {"-g", Meaning::plain, false},
     {"-gsplit-dwarf", Meaning::other_output, false},
     {"-idirafter", Meaning::directory, true},
     {"-imacros", Meaning::file, true},
     {"-include", Meaning::file, true},
+    {"-include-pch", Meaning::file, true},
     {"-iquote", Meaning::directory, true},
     {"-isystem", Meaning::directory, true},
     {"-l", Meaning::plain, true},
@@ -168,7 +180,6 @@ class Examiner {
   }
 
   void note_special(const std::string& flag) {
-    report_.native |= flag == "-march=native" || flag == "-mcpu=native" || flag == "-mtune=native";
     report_.silent |= flag == "-w";
     if (flag == "-fgpu-rdc" || flag == "-fno-gpu-rdc") {
       report_.rdc = flag == "-fgpu-rdc";
@@ -184,11 +195,26 @@ class Examiner {
     case Meaning::linker:
       examine_linker(value);
       return value;
+    case Meaning::carrier:
+      return carried(value, kind.prefix != "-Xclang");
     case Meaning::plain:
     case Meaning::other_output:
       return value;
     }
     return value;
+  }
+
+  /// cc1 has many flags that drivers do not know (`all_known` false): those stay plain.
+  std::string carried(const std::string& word, bool all_known) {
+    const FlagReport report = examine_flags({word}, base_);
+    report_.files.insert(report_.files.end(), report.files.begin(), report.files.end());
+    const FlagKind* kind = kind_of(word);
+    if (all_known || (kind != nullptr && kind->meaning == Meaning::other_output)) {
+      report_.uncacheable.insert(report_.uncacheable.end(), report.uncacheable.begin(),
+                                 report.uncacheable.end());
+    }
+    report_.silent |= report.silent;
+    return word;
   }
 
   /// The path as the command will have it; an absolute one below the workspace becomes relative.

@@ -12,6 +12,9 @@ namespace dcuop::key {
 
 namespace {
 
+/// Among the probed names: any name may matter. No file can be called that.
+constexpr const char* any_name = "/";
+
 constexpr std::size_t last_reader_bit = 63;
 constexpr std::uint64_t largest_source = 8U << 20U; ///< bytes; what is larger is a library, not a text
 
@@ -24,12 +27,13 @@ class RelevantNames {
       add_components(input.path);
     }
     names_.insert(set.probed_names.begin(), set.probed_names.end());
+    all_ = names_.contains(any_name);
   }
 
   [[nodiscard]] Digest digest_in(const fs::path& directory) const {
     Hasher hasher;
     for (const std::string& name : list_directory(directory)) {
-      if (names_.contains(name)) {
+      if (all_ || names_.contains(name)) {
         hasher.text("name", name);
       }
     }
@@ -43,32 +47,84 @@ class RelevantNames {
     }
   }
   std::set<std::string> names_;
+  bool all_ = false;
 };
 
-/// What the text of an input says beyond its includes.
-void scan_has_include(std::string_view text, std::set<std::string>& names) {
+/// What the texts of the inputs say beyond the files that were found.
+struct Spellings {
+  std::set<std::string> names; ///< components of what __has_include and "../" includes ask for
+  std::set<fs::path> upward;   ///< directory parts of includes with "..": "../common"
+};
+
+void add_parts(std::string_view path, std::set<std::string>& names) {
+  for (std::string& part : split(path, '/')) {
+    names.insert(std::move(part));
+  }
+}
+
+/// What stands between <> or "" at or behind `at` on its line; "" when there is nothing such.
+std::string_view quoted_at(std::string_view text, std::size_t at) {
+  const std::size_t open = text.find_first_of("<\"\n", at);
+  if (open == std::string_view::npos || text[open] == '\n') {
+    return {};
+  }
+  const std::size_t close = text.find_first_of(">\"\n", open + 1);
+  return close == std::string_view::npos || text[close] == '\n' ? std::string_view{}
+                                                                : text.substr(open + 1, close - open - 1);
+}
+
+/// __has_include(<a/b.h>): b.h may appear later. __has_include(MACRO) can mean any name.
+void scan_has_include(std::string_view text, Spellings& spellings) {
   constexpr std::string_view marker = "__has_include";
   for (std::size_t at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
-    const std::size_t open = text.find_first_of("<\"\n", at);
-    if (open == std::string_view::npos || text[open] == '\n') {
-      continue;
+    std::size_t open = text.find_first_not_of("_next \t", at + marker.size());
+    if (open == std::string_view::npos || text[open] != '(') {
+      continue; // "#ifdef __has_include"
     }
-    const std::size_t close = text.find_first_of(">\"\n", open + 1);
-    if (close == std::string_view::npos || text[close] == '\n') {
-      continue;
-    }
-    for (std::string& part : split(text.substr(open + 1, close - open - 1), '/')) {
-      names.insert(std::move(part));
+    open = text.find_first_not_of(" \t", open + 1);
+    const std::string_view asked = quoted_at(text, at);
+    const bool is_definition = at >= 7 && text.substr(at - 7, 7) == "define ";
+    if (!asked.empty()) {
+      add_parts(asked, spellings.names);
+    } else if (open != std::string_view::npos && !is_definition) {
+      spellings.names.insert(any_name);
     }
   }
+}
+
+/// #include "../common/h.h": each search directory is joined with "../common".
+void scan_upward_includes(std::string_view text, Spellings& spellings) {
+  for (std::size_t at = text.find("../"); at != std::string_view::npos; at = text.find("../", at + 1)) {
+    const std::size_t line = text.rfind('\n', at) + 1; // npos + 1 is 0
+    const std::string_view start = trimmed(text.substr(line, at - line));
+    if (!start.starts_with('#') || start.find("include") == std::string_view::npos) {
+      continue;
+    }
+    const std::string_view spelled = quoted_at(text, line);
+    add_parts(spelled, spellings.names);
+    spellings.upward.insert(fs::path(spelled).parent_path());
+  }
+}
+
+/// The path that the kernel reaches by `path`: lexically normal where that is the same file, else without links.
+fs::path real_path(const fs::path& path) {
+  fs::path normal = path.lexically_normal();
+  if (normal == path || identity_of(path) == identity_of(normal)) {
+    return normal;
+  }
+  std::error_code ignored;
+  fs::path canonical = fs::weakly_canonical(path, ignored);
+  return canonical.empty() ? normal : canonical;
 }
 
 /// The directories in which a file could appear that an include would find before, or instead of, the one it
 /// found: every search directory and every directory of an input (quoted includes look there), each joined with
 /// every directory part that an include can have had.
-std::set<fs::path> directories_to_watch(const std::set<fs::path>& files, const std::set<fs::path>& search) {
+std::set<fs::path> directories_to_watch(const std::set<fs::path>& files, const std::set<fs::path>& search,
+                                        const std::set<fs::path>& upward) {
   std::set<fs::path> starts = search;
-  std::set<fs::path> parts = {fs::path{}};
+  std::set<fs::path> parts = upward;
+  parts.insert(fs::path{});
   for (const fs::path& file : files) {
     starts.insert(file.parent_path());
     for (const fs::path& directory : search) {
@@ -85,9 +141,11 @@ std::set<fs::path> directories_to_watch(const std::set<fs::path>& files, const s
     for (const fs::path& part : parts) {
       const fs::path directory = part.empty() ? start : start / part;
       const std::optional<FileIdentity> identity = identity_of(directory);
-      // Below an existing start, an absent subdirectory shows in its parent's names when it is made.
-      if ((identity && identity->is_directory()) || (!identity && part.empty())) {
-        watched.insert(directory);
+      // Below an existing start, an absent subdirectory shows in its parent's names when it is made; one that is
+      // reached by ".." need not.
+      const bool watch_absent = part.empty() || upward.contains(part);
+      if (identity ? identity->is_directory() : watch_absent) {
+        watched.insert(real_path(directory));
       }
     }
   }
@@ -186,20 +244,21 @@ Collected collect_inputs(const std::string& part, const std::vector<PassReport>&
                          const fs::path& generated, DigestMemo& memo) {
   std::set<fs::path> files;
   std::set<fs::path> search;
+  Spellings spellings;
   for (const PassReport& pass : passes) {
     for (const fs::path& file : pass.files) {
       if (!lies_below(file, generated)) {
-        files.insert(file.lexically_normal());
+        files.insert(real_path(file));
       }
     }
     for (const fs::path& directory : pass.search_directories) {
-      search.insert(directory.lexically_normal());
+      search.insert(real_path(directory));
     }
+    spellings.names.insert(pass.sought_names.begin(), pass.sought_names.end());
   }
   Collected collected;
   InputSet& set = collected.set;
   set.parts = {part};
-  std::set<std::string> probed;
   for (const fs::path& file : files) {
     const std::optional<FileIdentity> identity = identity_of(file);
     const bool is_text = identity && identity->size < largest_source;
@@ -210,13 +269,14 @@ Collected collect_inputs(const std::string& part, const std::vector<PassReport>&
       continue;
     }
     set.inputs.push_back({base.portable(file), *content, 1});
-    scan_has_include(text.value_or(""), probed);
+    scan_has_include(text.value_or(""), spellings);
+    scan_upward_includes(text.value_or(""), spellings);
   }
-  set.probed_names.assign(probed.begin(), probed.end());
+  set.probed_names.assign(spellings.names.begin(), spellings.names.end());
   merge_readers(set.inputs);
   const RelevantNames relevant(set);
   DigestMemo fresh{fs::path{}};
-  for (const fs::path& directory : directories_to_watch(files, search)) {
+  for (const fs::path& directory : directories_to_watch(files, search, spellings.upward)) {
     set.directories.push_back(
         {base.portable(directory), names_digest(directory, fresh), relevant.digest_in(directory)});
   }

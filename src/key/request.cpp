@@ -171,23 +171,41 @@ class RequestMaker {
     const FlagReport user = examine_flags(is_hip ? op_.hip_flags : op_.cxx_flags, request_.base);
     unit.flags = own_flags(source);
     append(unit.flags, user.flags);
-    unit.uncacheable = user.uncacheable;
-    unit.silent = user.silent;
-    std::vector<fs::path> named_files = user.files;
+    std::vector<fs::path> named_files;
+    take_report(unit, user, named_files);
     if (is_hip) {
       add_arch_flags(unit, named_files);
+      take_report(unit, environment_flags(), named_files);
     }
     unit.flags_without_archs = unit.flags;
     if (is_hip) {
       unit.archs = request_.archs;
       append(unit.flags, arch_options());
     }
-    describe_unit(unit, named_files, user.native);
+    describe_unit(unit, named_files);
     if (is_hip && unit.compiler.family == probe::Family::clang) {
       // clang hashes the output path into the CUID otherwise; two units with one CUID collide at an RDC link.
       unit.flags.push_back("-cuid=" + unit.request.hex().substr(0, 16));
     }
     request_.units.push_back(std::move(unit));
+  }
+
+  static void take_report(UnitRequest& unit, const FlagReport& report, std::vector<fs::path>& named_files) {
+    append(unit.uncacheable, report.uncacheable);
+    named_files.insert(named_files.end(), report.files.begin(), report.files.end());
+  }
+
+  /// What hipcc takes from its environment counts as if it stood in the manifest.
+  [[nodiscard]] FlagReport environment_flags() const {
+    Words words;
+    for (const char* name : {"HIPCC_COMPILE_FLAGS_APPEND", "HIPCC_LINK_FLAGS_APPEND"}) {
+      append(words, shell_words(request_.environment.get(name).value_or("")));
+    }
+    FlagReport report = examine_flags(words, request_.base);
+    if (request_.environment.get_nonempty("CCC_OVERRIDE_OPTIONS")) {
+      report.uncacheable.emplace_back("CCC_OVERRIDE_OPTIONS edits the command where dcuop does not see it");
+    }
+    return report;
   }
 
   [[nodiscard]] Words arch_options() const {
@@ -205,15 +223,14 @@ class RequestMaker {
         continue;
       }
       const FlagReport report = examine_flags(found->second, request_.base);
-      append(unit.uncacheable, report.uncacheable);
-      named_files.insert(named_files.end(), report.files.begin(), report.files.end());
+      take_report(unit, report, named_files);
       for (const std::string& flag : report.flags) {
         append(unit.flags, {"-Xarch_" + arch, flag});
       }
     }
   }
 
-  void describe_unit(UnitRequest& unit, const std::vector<fs::path>& named_files, bool native) {
+  void describe_unit(UnitRequest& unit, const std::vector<fs::path>& named_files) {
     const std::string name = unit.name();
     const std::optional<Digest> content = digest_of_file(op_.directory / unit.source.path);
     if (!content) {
@@ -239,7 +256,7 @@ class RequestMaker {
       components.add(Group::arch, "offload arch", join(unit.archs, " "));
     }
     describe_files(components, named_files);
-    describe_toolchain(components, toolchain, native ? name : std::string{});
+    describe_toolchain(components, toolchain, name);
     components.add_all(environment_components());
     unit.request = components.digest();
     request_.components.add_all(components);
@@ -256,7 +273,7 @@ class RequestMaker {
     return hasher.finish();
   }
 
-  void describe_files(Components& components, const std::vector<fs::path>& files) const {
+  void describe_files(Components& components, const std::vector<fs::path>& files) {
     for (const fs::path& file : files) {
       const std::optional<Digest> content = digest_of_file(file);
       if (!content) {
@@ -264,20 +281,23 @@ class RequestMaker {
                     "look at the flags in " + op_.manifest.string());
       }
       components.add(Group::flag, request_.base.portable(file), *content, "named by a flag");
+      request_.fixed_files.push_back({file, identity_of(file)});
     }
   }
 
-  static void describe_toolchain(Components& components, const probe::Toolchain& toolchain,
-                                 const std::string& native_unit) {
+  void describe_toolchain(Components& components, const probe::Toolchain& toolchain,
+                          const std::string& user) {
     components.add(Group::toolchain, "compiler called", toolchain.compiler.program.filename().string());
     for (const probe::ToolFile& file : toolchain.files) {
       const bool is_bitcode = file.role == "bitcode";
       components.add(is_bitcode ? Group::bitcode : Group::toolchain,
                      file.role + " " + file.path.filename().string(), file.content,
                      file.role == "compiler" ? toolchain.compiler.version : file.path.string());
+      request_.fixed_files.push_back({file.path, identity_of(file.path)});
     }
-    if (!native_unit.empty()) {
-      components.add(Group::flag, native_unit + " native", join(toolchain.resolved_cpu, " "));
+    // -march=native, from wherever it came, is what it came to.
+    if (!toolchain.resolved_cpu.empty()) {
+      components.add(Group::flag, user + " native", join(toolchain.resolved_cpu, " "));
     }
   }
 
@@ -338,7 +358,7 @@ class RequestMaker {
     // Archs are a component of their own, and -B/-L of the toolchain and torch are judged by content.
     request_.components.add(Group::flag, "link flags", framed(words), join(words, " "));
     describe_files(request_.components, user.files);
-    describe_toolchain(request_.components, toolchain, {});
+    describe_toolchain(request_.components, toolchain, "link");
     for (const std::string& reason : user.uncacheable) {
       request_.uncacheable.push_back(std::string("link: ").append(reason));
     }
@@ -383,6 +403,15 @@ class RequestMaker {
 };
 
 } // namespace
+
+std::string changed_fixed_file(const Request& request) {
+  for (const Request::FixedFile& file : request.fixed_files) {
+    if (identity_of(file.path) != file.identity) {
+      return file.path.string();
+    }
+  }
+  return {};
+}
 
 Request make_request(const op::Op& op, const Facts& facts, const probe::Machine& machine) {
   return RequestMaker(op, facts, machine).make();

@@ -50,7 +50,9 @@ void complete(Draft& draft, const TomlFile& file);
 } // namespace
 
 Op read_op(const fs::path& manifest) {
-  const TomlFile file = read_manifest_file(fs::absolute(manifest).lexically_normal());
+  // The real directory: compilers resolve "../x" through it, whatever links led here.
+  const fs::path given = fs::absolute(manifest).lexically_normal();
+  const TomlFile file = read_manifest_file(fs::weakly_canonical(given.parent_path()) / given.filename());
   if (!describes_op(file)) {
     file.fail({}, "this opens a workspace and describes no op", "name one of its members");
   }

@@ -155,13 +155,20 @@ Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publicatio
   case Placed::invisible:
     break;
   }
-  const fs::path kept = directory.path().parent_path() /
-                        kept_name(shelf, publication.key, directory.path().filename().string());
-  if (const int error = rename_directory(directory.path(), kept); error != 0) {
-    cannot("keep", directory.path(), error);
+  return noted(*this,
+               entry_from(publication.key, keep(shelf, publication.key, std::move(directory)), manifest));
+}
+
+fs::path Store::keep(Shelf shelf, const Digest& key, PrivateDirectory&& directory) {
+  fs::path kept = directory.path();
+  if (kept.parent_path() == Layout(root_).private_directories()) {
+    kept = kept.parent_path() / kept_name(shelf, key, kept.filename().string());
+    if (const int error = rename_directory(directory.path(), kept); error != 0) {
+      cannot("keep", directory.path(), error);
+    }
   }
   directory.keep();
-  return noted(*this, entry_from(publication.key, kept, manifest));
+  return kept;
 }
 
 } // namespace dcuop::store

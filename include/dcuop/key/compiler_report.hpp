@@ -9,8 +9,10 @@ namespace dcuop::key {
 
 /// What one pass said: its depfile's prerequisites and its search directories (-v).
 struct PassReport {
-  std::vector<std::filesystem::path> files;              ///< absolute
-  std::vector<std::filesystem::path> search_directories; ///< absolute; those that do not exist, too
+  std::vector<std::filesystem::path> files; ///< absolute, as written: ".." is not resolved
+  std::vector<std::filesystem::path>
+      search_directories;                ///< absolute, as written; those that do not exist, too
+  std::vector<std::string> sought_names; ///< names that were looked for besides: "libfoo.so" for -lfoo
 };
 
 /// The prerequisites of a make rule as gcc, clang, ld and lld write it: backslash escapes for space and '#',

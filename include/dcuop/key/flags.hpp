@@ -16,7 +16,6 @@ struct FlagReport {
       files; ///< absolute: what the flags name as inputs (version scripts, profiles, ...)
   std::vector<std::string>
       uncacheable;     ///< "unknown flag --foo", "-save-temps writes other files"; empty: cacheable
-  bool native = false; ///< -march=native or kin: what it came to belongs to the key
   bool rdc = false;    ///< -fgpu-rdc
   bool silent = false; ///< -w: -Wdate-time cannot be relied on
 };

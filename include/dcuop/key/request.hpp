@@ -2,6 +2,7 @@
 // Op + facts -> request: the exact commands of a build, and the digest of everything known before it.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,6 @@ struct UnitRequest {
   Components components;
   Digest request;
   std::vector<std::string> uncacheable; ///< why a result must not be cached; empty: it may be
-  bool silent = false;                  ///< -w hides -Wdate-time
   [[nodiscard]] std::string name() const { return source.path.string(); }
 };
 
@@ -44,9 +44,20 @@ struct Request {
   Components components; ///< of the units and the link
   Digest digest;
   std::vector<std::string> uncacheable;
+  /// What the components were read from besides the inputs (tools, device libraries, files named by flags): it must
+  /// still be so when the result is published. Paths are absolute.
+  struct FixedFile {
+    std::filesystem::path path;
+    std::optional<FileIdentity> identity;
+  };
+  std::vector<FixedFile> fixed_files;
   Environment environment; ///< scrubbed; TMPDIR is the runner's to set
   std::string facts_json;  ///< for `dcuop list`: arch, torch, python, hip, kind
 };
+
+/// A fixed file that is no longer what it was when the request was made; "" when there is none. What was compiled
+/// meanwhile may be of either, so it must not be published.
+[[nodiscard]] std::string changed_fixed_file(const Request& request);
 
 /// Throws Error(usage) when a selected arch is outside the op's set or the compiler does not know it.
 [[nodiscard]] Request make_request(const op::Op& op, const Facts& facts, const probe::Machine& machine);

@@ -156,6 +156,9 @@ class Store {
   /// a day when nobody uses it, and the Entry is there. `directory` is given up on success only: when this
   /// throws (Error(environment): full disk, read-only cache), the caller still has the files.
   [[nodiscard]] Entry publish(Shelf shelf, PrivateDirectory&& directory, const Publication& publication);
+  /// For a result that must not be published: its files outlive this process, and are swept after a day unless they
+  /// are in use. A directory outside of the cache is only kept. Returns where the files are.
+  [[nodiscard]] std::filesystem::path keep(Shelf shelf, const Digest& key, PrivateDirectory&& directory);
   [[nodiscard]] std::vector<Entry> list(Shelf shelf) const; ///< manifests only, content not verified
   /// `directory` asked for this entry. Never fails a build.
   void record_origin(const Entry& entry, const std::filesystem::path& directory) noexcept;

@@ -43,15 +43,17 @@ TEST(Flags, FilesTheyName) {
 TEST(Flags, WhatDcuopDoesNotKnowIsNotCached) {
   for (const char* flag :
        {"--foo", "-Zunknown", "stray.o", "@response", "-save-temps", "-ftime-trace", "-save-temps=obj",
-        "--coverage", "-fprofile-use", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
+        "--coverage", "-fprofile-use", "-fprofile-instr-use", "-fauto-profile", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
     EXPECT_EQ(examine({"-O2", flag}).uncacheable.size(), 1U) << flag;
   }
 }
 
-TEST(Flags, Native) {
-  EXPECT_TRUE(examine({"-O2", "-march=native"}).native);
-  EXPECT_TRUE(examine({"-mtune=native"}).native);
-  EXPECT_FALSE(examine({"-march=znver3"}).native);
+TEST(Flags, CarriedFlagsAreExamined) {
+  EXPECT_THAT(examine({"-Xarch_host", "-fprofile-use=/p"}).files, ElementsAre("/p"));
+  EXPECT_EQ(examine({"-Xarch_device", "-save-temps"}).uncacheable.size(), 1U);
+  EXPECT_EQ(examine({"-Xcompiler", "--foo"}).uncacheable.size(), 1U);
+  EXPECT_TRUE(examine({"-Xarch_host", "-w"}).silent);
+  EXPECT_THAT(examine({"-Xclang", "-some-flag-of-cc1"}).uncacheable, IsEmpty());
 }
 
 TEST(Flags, LastRdcFlagWins) {
