@@ -50,6 +50,7 @@ store::Target target_by_name(const store::Store& store, const std::string& name)
     return {name, origins.empty() ? std::nullopt : std::optional(origins.front())};
   }
   std::vector<std::string> commands;
+  commands.reserve(origins.size());
   for (const std::filesystem::path& origin : origins) {
     commands.push_back("dcuop clean " + shell_quoted({origin.string()}));
   }
@@ -121,6 +122,7 @@ std::string reasons_of(const std::vector<store::Candidate>& removed) {
     return "";
   }
   std::vector<std::string> parts;
+  parts.reserve(reasons.size());
   for (const auto& [reason, count] : reasons) {
     parts.push_back(reasons.size() == 1 ? reason : std::to_string(count) + " " + reason);
   }
