@@ -60,8 +60,8 @@ Op read_op(const fs::path& manifest) {
   draft.op.manifest = file.path();
   draft.op.directory = file.path().parent_path();
   draft.op.workspace_root = draft.op.directory;
-  if (const std::optional<TomlFile> root = nearest_workspace_file(draft.op.directory)) {
-    draft.op.workspace_root = root->path().parent_path();
+  if (const std::optional<TomlFile> root = nearest_workspace_file(given.parent_path())) {
+    draft.op.workspace_root = fs::weakly_canonical(root->path().parent_path());
     apply_table(draft, *root, "defaults");
   }
   apply_table(draft, file, "op");
