@@ -1,7 +1,7 @@
 #include "diagnose.hpp"
 
+#include <algorithm>
 #include <csignal>
-
 #include <regex>
 
 #include "dcuop/support/error.hpp"
@@ -37,15 +37,33 @@ const KnownCause known_causes[] = {
                                             "from sources, or its library from libraries?"},
     {R"(undefined symbol: (.+))", "no source or library of the op defines $1: is its file missing from "
                                   "sources, or its library from libraries?"},
+    {R"(multiple definition of `([^']+)')", "two sources or libraries of the op define $1: make it inline or "
+                                            "static, or leave one of the files out of sources"},
+    {R"(duplicate symbol: (.+))",
+     "two sources or libraries of the op define $1: make it inline or static, or "
+     "leave one of the files out of sources"},
     {R"(Opaque pointers are only supported)",
      "the lld that was used is older than the clang: put the lld of the HIP toolchain's clang first"},
     {R"([Nn]o space left on device)", "the disk that holds the cache or TMPDIR is full"},
 };
 
-bool is_error_line(const std::string& line) {
-  static const std::regex pattern(
-      R"((^|[:\s])(fatal )?error:|undefined reference|cannot find -l|^ld\S*: |Error \d)");
+/// What GNU ld says without "error:", under its name or its path ("/usr/bin/ld: a.o: file not recognized").
+bool is_linker_line(const std::string& line) {
+  static const std::regex fault("undefined reference|multiple definition|cannot find -l|(^|/)ld[^ :/]*: ");
+  // Where the next line's fault is, and what does not end a link.
+  static const std::regex context(": in function `|: warning: ");
+  return std::regex_search(line, fault) && !std::regex_search(line, context);
+}
+
+/// What the compiler drivers add when the linker has said what is wrong.
+bool is_drivers_summary(const std::string& line) {
+  static const std::regex pattern(R"(^collect2: error: |: error: (linker command failed|ld returned \d))");
   return std::regex_search(line, pattern);
+}
+
+bool is_error_line(const std::string& line) {
+  static const std::regex pattern(R"((^|[:\s])(fatal )?error:|Error \d)");
+  return is_linker_line(line) || std::regex_search(line, pattern);
 }
 
 std::size_t count_of(const std::vector<std::string>& lines, const char* word) {
@@ -66,20 +84,20 @@ std::string with_directory(const std::string& line, const fs::path& directory) {
 
 /// The first error and the lines of source that compilers show below it.
 std::string first_error(const std::vector<std::string>& lines, const fs::path& directory) {
-  for (std::size_t index = 0; index < lines.size(); ++index) {
-    if (!is_error_line(lines[index])) {
-      continue;
-    }
-    std::string text = with_directory(lines[index], directory);
-    for (std::size_t next = index + 1; next < lines.size() && next < index + 3; ++next) {
-      if (!lines[next].starts_with(' ')) {
-        break;
-      }
-      text += "\n" + lines[next];
-    }
-    return text;
+  auto first = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return is_error_line(line) && !is_drivers_summary(line);
+  });
+  if (first == lines.end()) {
+    first = std::find_if(lines.begin(), lines.end(), is_error_line);
   }
-  return lines.empty() ? "" : lines.back();
+  if (first == lines.end()) {
+    return lines.empty() ? "" : lines.back();
+  }
+  std::string text = with_directory(*first, directory);
+  for (auto next = first + 1; next != lines.end() && next < first + 3 && next->starts_with(' '); ++next) {
+    text += "\n" + *next;
+  }
+  return text;
 }
 
 std::string hint_of(const std::vector<std::string>& lines) {
