@@ -56,8 +56,7 @@ void print_error(Terminal& terminal, const Error& error) {
 }
 
 ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
-                        const Environment& environment) {
-  Terminal terminal(environment, {options.quiet, options.verbose, options.json});
+                        const Environment& environment, Terminal& terminal) {
   try {
     configure_log(environment);
     const Config config = Config::load(environment, options.settings);
@@ -81,6 +80,12 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
                                 std::string("dcuop met something that it does not know: ") + fault.what(),
                                 "please report it with the command and DCUOP_LOG=debug's output"));
     return ExitCode::failed;
+  }
+}
+
+void print_warnings(Terminal& terminal) {
+  for (const std::string& warning : take_warnings()) {
+    terminal.remark(terminal.styled_error("warning:", Style::yellow) + " " + warning);
   }
 }
 
@@ -119,7 +124,10 @@ int run_program(int argc, char** argv) {
     return static_cast<int>(ExitCode::usage);
   }
   install_termination_handlers();
-  return static_cast<int>(run_subcommand(commands, options, environment));
+  Terminal terminal(environment, {options.quiet, options.verbose, options.json});
+  const ExitCode code = run_subcommand(commands, options, environment, terminal);
+  print_warnings(terminal);
+  return static_cast<int>(code);
 }
 
 } // namespace dcuop::cli

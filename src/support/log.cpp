@@ -1,5 +1,6 @@
 #include "dcuop/support/log.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <spdlog/sinks/basic_file_sink.h>
@@ -30,6 +31,32 @@ std::shared_ptr<spdlog::logger> current_logger() {
 void use_logger(std::shared_ptr<spdlog::logger> logger) {
   const std::lock_guard guard(logger_mutex);
   shared_logger() = std::move(logger);
+}
+
+/// A cache on a broken disk may have thousands.
+constexpr std::size_t most_warnings = 20;
+
+struct Warnings {
+  std::vector<std::string> messages;
+  std::size_t left_out = 0;
+};
+
+Warnings& kept_warnings() {
+  static Warnings warnings;
+  return warnings;
+}
+
+void keep_warning(std::string_view message) {
+  const std::lock_guard guard(logger_mutex);
+  auto& [messages, left_out] = kept_warnings();
+  if (std::find(messages.begin(), messages.end(), message) != messages.end()) {
+    return;
+  }
+  if (messages.size() < most_warnings) {
+    messages.emplace_back(message);
+  } else {
+    ++left_out;
+  }
 }
 
 spdlog::level::level_enum level_of(const std::string& name) {
@@ -80,9 +107,22 @@ void log_debug(std::string_view message) {
 }
 
 void log_warning(std::string_view message) {
+  keep_warning(message);
   if (const std::shared_ptr<spdlog::logger> logger = current_logger()) {
     logger->warn("{}", message);
   }
+}
+
+std::vector<std::string> take_warnings() {
+  Warnings taken;
+  {
+    const std::lock_guard guard(logger_mutex);
+    std::swap(taken, kept_warnings());
+  }
+  if (taken.left_out > 0) {
+    taken.messages.push_back(std::to_string(taken.left_out) + " more; DCUOP_LOG=warning shows all");
+  }
+  return std::move(taken.messages);
 }
 
 } // namespace dcuop

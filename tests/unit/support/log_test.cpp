@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "support/temporary_directory.hpp"
@@ -53,6 +55,26 @@ TEST_F(Log, IsOffUnlessAsked) {
   configure_log(logging("debug"));
   log_debug("traced");
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("traced\n"));
+}
+
+TEST_F(Log, KeepsWarningsOnceAndInOrder) {
+  (void)take_warnings();
+  configure_log(logging("off"));
+  log_debug("no warning");
+  log_warning("second {}");
+  {
+    const std::jthread other([] { log_warning("another thread's"); });
+  }
+  log_warning("second {}");
+  EXPECT_THAT(take_warnings(), testing::ElementsAre("second {}", "another thread's"));
+  EXPECT_THAT(take_warnings(), testing::IsEmpty());
+  for (int index = 0; index < 23; ++index) {
+    log_warning(std::to_string(index));
+  }
+  const std::vector<std::string> many = take_warnings();
+  ASSERT_EQ(many.size(), 21U);
+  EXPECT_EQ(many[19], "19");
+  EXPECT_EQ(many[20], "3 more; DCUOP_LOG=warning shows all");
 }
 
 TEST_F(Log, RefusesWhatIsNoLevel) {
