@@ -345,8 +345,7 @@ void read_command_line(std::map<std::string, Value>& values, const std::map<std:
 }
 
 std::vector<std::string> misspelt_variables(const Environment& environment) {
-  // Read elsewhere: the trace's level, and the rank that a launcher's workers are told.
-  std::vector<std::string> known = {"DCUOP_LOG", "DCUOP_RANK"};
+  std::vector<std::string> known = {"DCUOP_LOG"}; // read by configure_log
   std::transform(settings().begin(), settings().end(), std::back_inserter(known),
                  [](const Setting& setting) { return setting.variable; });
   std::vector<std::string> remarks;

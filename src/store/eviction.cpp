@@ -145,17 +145,6 @@ bool Selection::is_empty() const {
   return !all && targets.empty() && !stale && !older_than && !max_size;
 }
 
-std::optional<std::string> stale_when_origin_is_gone(const Candidate& candidate) {
-  // One that nobody is known to have asked for is not known to be stale.
-  const bool gone =
-      !candidate.origins.empty() &&
-      std::none_of(candidate.origins.begin(), candidate.origins.end(), [](const fs::path& origin) {
-        const std::optional<FileIdentity> identity = identity_of(origin);
-        return identity && identity->is_directory();
-      });
-  return gone ? std::optional<std::string>("its origin is gone") : std::nullopt;
-}
-
 std::uint64_t size_of(const std::vector<Candidate>& candidates) {
   std::uint64_t bytes = 0;
   for (const Candidate& candidate : candidates) {

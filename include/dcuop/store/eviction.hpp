@@ -52,9 +52,6 @@ struct Selection {
   [[nodiscard]] bool is_empty() const;
 };
 
-/// Every directory that asked for it is gone.
-[[nodiscard]] std::optional<std::string> stale_when_origin_is_gone(const Candidate& candidate);
-
 struct EvictionPlan {
   std::vector<Candidate> remove;      ///< least recently used first
   std::vector<Candidate> keep_in_use; ///< selected, but held by a use lock

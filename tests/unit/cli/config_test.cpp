@@ -208,8 +208,7 @@ TEST_F(ConfigTest, AFileThatCannotBeReadIsNamed) {
 
 TEST_F(ConfigTest, RemarksOnMisspeltVariables) {
   EXPECT_THAT(load().remarks(), IsEmpty());
-  for (const char* name :
-       {"DCUOP_CACHEDIR", "DCUOP_LOG", "DCUOP_RANK", "DCUOP_JOBS", "DCUOP_SOMETHING_ELSE"}) {
+  for (const char* name : {"DCUOP_CACHEDIR", "DCUOP_LOG", "DCUOP_JOBS", "DCUOP_SOMETHING_ELSE"}) {
     environment_.set(name, "1");
   }
   EXPECT_THAT(load().remarks(),

@@ -108,19 +108,20 @@ TEST_F(EvictionTest, targets_are_names_and_origins) {
   EXPECT_THAT(selected({{"b", "/work/two"}, {"nobodys", std::nullopt}}), ElementsAre("nobodys "));
 }
 
-TEST_F(EvictionTest, stale_means_that_every_origin_is_gone) {
+TEST_F(EvictionTest, stale_is_what_the_test_gives_a_reason_for) {
   fs::create_directory(base_ / "here");
   const Entry both = make("both", hours(1), base_ / "here");
   store_.record_origin(both, base_ / "gone");
   (void)make("gone", hours(1), base_ / "gone");
   (void)make("object", hours(1), base_ / "gone", Shelf::objects);
   (void)make("unknown", hours(1));
-  write(base_ / "file", "");
-  (void)make("file", hours(1), base_ / "file");
   Selection selection;
-  selection.stale = stale_when_origin_is_gone;
+  selection.stale = [&](const Candidate& candidate) -> std::optional<std::string> {
+    const bool only_gone = candidate.origins == std::vector<fs::path>{base_ / "gone"};
+    return only_gone ? std::optional<std::string>("its origin is gone") : std::nullopt;
+  };
   const EvictionPlan plan = select(store_, selection);
-  EXPECT_THAT(names(plan.remove), UnorderedElementsAre("gone", "object object", "file"));
+  EXPECT_THAT(names(plan.remove), UnorderedElementsAre("gone", "object object"));
   EXPECT_EQ(plan.remove[0].reason, "its origin is gone");
 
   selection.stale = [](const Candidate& candidate) -> std::optional<std::string> {
