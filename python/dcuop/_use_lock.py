@@ -25,9 +25,10 @@ def lock_for_use(file: str, offset: int) -> Optional[int]:
     drop a classic POSIX lock. None when somebody keeps the byte to himself for longer than a clean-up takes.
     OSError when the file cannot be opened or its file system has no locks.
     """
-    # The first to need the file makes it; in a cache that is read-only to us it has to be there.
+    # The first to need the file makes it, readable to all, as others may load from a cache that is shared with
+    # them; in a cache that is read-only to us it has to be there.
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(file, os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError:
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     # struct flock with 64-bit off_t: l_type, l_whence, l_start, l_len, l_pid (0, as OFD locks demand).

@@ -24,12 +24,9 @@ std::int64_t to_number(system_clock::time_point time) {
 }
 
 std::string text_of(const Holder& holder) {
-  return json{{"host", holder.host},
-              {"pid", holder.pid},
-              {"container", holder.container},
-              {"since", to_number(holder.since)},
-              {"heartbeat", to_number(holder.heartbeat)},
-              {"activity", holder.activity}}
+  return json{{"host", holder.host},           {"pid", holder.pid},
+              {"container", holder.container}, {"since", to_number(holder.since)},
+              {"activity", holder.activity},   {"activity_since", to_number(holder.activity_since)}}
              .dump(-1, ' ', false, json::error_handler_t::replace) +
          "\n";
 }
@@ -49,8 +46,8 @@ std::optional<Holder> holder_from(const json& value) {
   holder.pid = number("pid");
   holder.container = text("container");
   holder.since = system_clock::time_point(milliseconds(number("since")));
-  holder.heartbeat = system_clock::time_point(milliseconds(number("heartbeat")));
   holder.activity = text("activity");
+  holder.activity_since = system_clock::time_point(milliseconds(number("activity_since")));
   return holder;
 }
 
@@ -110,7 +107,7 @@ BuildLock& BuildLock::operator=(BuildLock&& other) noexcept {
 
 void BuildLock::say(const std::string& activity) noexcept {
   try {
-    const Holder holder{this_host(), getpid(), this_container(), since_, system_clock::now(), activity};
+    const Holder holder{this_host(), getpid(), this_container(), since_, activity, system_clock::now()};
     (void)try_write_file_atomic(holder_file_, text_of(holder));
   } catch (const std::exception& error) {
     log_warning(error.what());

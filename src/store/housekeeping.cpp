@@ -175,7 +175,8 @@ std::uint64_t prune_failures(const Layout& layout, system_clock::duration age) {
   return removed;
 }
 
-/// Records of holders that were killed; a live one writes its heartbeat again.
+/// Records of holders that were killed. One that has been at the same step for that long loses its record too,
+/// which is for display only; its lock it keeps.
 std::uint64_t prune_holders(const Layout& layout) {
   std::uint64_t removed = 0;
   const fs::path holders = layout.locks() / "holders";
@@ -195,7 +196,8 @@ bool Store::remove(Shelf shelf, const Digest& key) {
   std::optional<FileLock> lock;
   try {
     make_directories(use_lock_file().parent_path(), directory_mode);
-    lock = FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::exclusive);
+    lock = FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::exclusive,
+                                 use_lock_permissions);
   } catch (const Error& error) {
     log_warning(std::string("not removed, as nothing tells whether it is in use: ") + error.what());
   }

@@ -37,6 +37,9 @@ class Layout {
   std::filesystem::path version_;
 };
 
+/// Readable to whoever can read the cache: those who load from somebody else's cache say so with a shared lock.
+inline constexpr unsigned use_lock_permissions = 0644;
+
 /// Directories below the root: never writable by others, whatever the umask, as the root may be readable by
 /// all.
 inline constexpr unsigned directory_mode = 0755;

@@ -96,8 +96,8 @@ std::optional<FileLock> Store::lock_for_use(const Digest& key) const {
     }
     // Whoever holds it exclusively only looks (in_use) or renames (remove).
     for (int attempt = 0; attempt < exclusive_patience; ++attempt) {
-      std::optional<FileLock> lock =
-          FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::shared);
+      std::optional<FileLock> lock = FileLock::try_acquire(use_lock_file(), lock_offset(key),
+                                                           FileLock::Mode::shared, use_lock_permissions);
       if (lock) {
         return lock;
       }
@@ -114,7 +114,8 @@ bool Store::in_use(const Digest& key) const {
     if (!read_only_) {
       make_directories(use_lock_file().parent_path(), directory_mode);
     }
-    return !FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::exclusive);
+    return !FileLock::try_acquire(use_lock_file(), lock_offset(key), FileLock::Mode::exclusive,
+                                  use_lock_permissions);
   } catch (const Error& error) {
     log_debug(error.what());
     return true;

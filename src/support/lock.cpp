@@ -12,8 +12,8 @@ namespace dcuop {
 
 namespace {
 
-Descriptor open_lock_file(const std::filesystem::path& file, FileLock::Mode mode) {
-  Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600));
+Descriptor open_lock_file(const std::filesystem::path& file, FileLock::Mode mode, unsigned permissions) {
+  Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, permissions));
   if (!opened && mode == FileLock::Mode::shared) {
     // A read-only cache (built into an image, or owned by somebody else) can still be locked for reading.
     const int first_error = errno;
@@ -45,8 +45,8 @@ int set_lock(int descriptor, short type, off_t offset, off_t length) {
 } // namespace
 
 std::optional<FileLock> FileLock::try_acquire(const std::filesystem::path& file, std::uint64_t offset,
-                                              Mode mode) {
-  Descriptor descriptor = open_lock_file(file, mode);
+                                              Mode mode, unsigned permissions) {
+  Descriptor descriptor = open_lock_file(file, mode, permissions);
   const short type = mode == Mode::shared ? F_RDLCK : F_WRLCK;
   if (set_lock(descriptor.get(), type, static_cast<off_t>(offset), 1) == 0) {
     return FileLock(descriptor.release());

@@ -2,16 +2,18 @@
 // The cache on disk. Correctness rests on private directories and rename(2), never on a lock; locks only save
 // work. Nothing here knows what a compiler is.
 //
+// clang-format off
 //   <root>/v1/index/ab/<request>/<input set>.json   immutable; one per known input set of a request
-//   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json
-//   (last) <root>/v1/objects/ab/<key>/                     the same for one translation unit
+//   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json (last)
+//   <root>/v1/objects/ab/<key>/                     the same for one translation unit
 //   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one empty file per entry that it asked for
 //   <root>/v1/failures/<request>/                   error.json, build.log of a failed build
-//   <root>/v1/locks/                                lock files (never unlinked) and the records of their
-//   holders <root>/v1/use/                                  the use lock; last-use stamps
+//   <root>/v1/locks/                                lock files (never unlinked) and the records of their holders
+//   <root>/v1/use/                                  the use lock; last-use stamps
 //   <root>/v1/statistics/                           counters
 //   <root>/v1/memo/<host>/                          memos of this machine
 //   <root>/v1/tmp/<host>-<boot>-<pid>-<random>/     private directories
+// clang-format on
 //
 // Records and manifests carry a digest of themselves and of their place, so that a torn, flipped or misplaced
 // one reads as if it were absent.
@@ -39,8 +41,8 @@ struct Entry {
   std::string name;     ///< op name
   std::chrono::system_clock::time_point built;
   std::uint64_t size = 0; ///< bytes of all files
-  std::string
-      facts_json; ///< what the builder wanted kept beside it (arch, torch summary, ...): a JSON object
+  /// What the builder wanted kept beside it (arch, torch summary, ...): a JSON object.
+  std::string facts_json;
   [[nodiscard]] std::filesystem::path artifact_path() const { return directory / artifact; }
 };
 
@@ -78,8 +80,9 @@ struct Holder {
   std::string host;
   std::int64_t pid = 0;
   std::string container; ///< "" outside one
-  std::chrono::system_clock::time_point since, heartbeat;
-  std::string activity; ///< "compiling binding.cpp"
+  std::chrono::system_clock::time_point since;
+  std::string activity; ///< "compiling affine"
+  std::chrono::system_clock::time_point activity_since;
 };
 
 /// Held while a request is being built. Its holder's record is removed with it.
@@ -90,7 +93,7 @@ class BuildLock {
   ~BuildLock();
   BuildLock(BuildLock&&) noexcept;
   BuildLock& operator=(BuildLock&&) noexcept;
-  /// For waiters' display; also the heartbeat. Never throws.
+  /// What the holder does from now on, for waiters' display. Never throws.
   void say(const std::string& activity) noexcept;
 
  private:
@@ -131,12 +134,10 @@ class Store {
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
   [[nodiscard]] bool read_only() const { return read_only_; }
-  [[nodiscard]] const std::filesystem::path& memo_directory() const {
-    return memo_directory_;
-  } ///< of this host
+  /// Of this host.
+  [[nodiscard]] const std::filesystem::path& memo_directory() const { return memo_directory_; }
 
-  // Index
-  // ----------------------------------------------------------------------------------------------------
+  // Index ---------------------------------------------------------------------------------------------------
   /// Newest first; records that cannot be read are left out.
   [[nodiscard]] std::vector<IndexRecord> records(const Digest& request) const;
   /// The newest one that `fits`; older ones are not even read then.
@@ -144,8 +145,7 @@ class Store {
   find_record(const Digest& request, const std::function<bool(const IndexRecord&)>& fits) const;
   void add_record(const Digest& request, const Digest& input_set, const IndexRecord& record);
 
-  // Entries and objects
-  // --------------------------------------------------------------------------------------
+  // Entries and objects -------------------------------------------------------------------------------------
   /// nullopt when it is not there or is damaged. Sizes are checked always, content at first use per boot and
   /// whenever a stat changed.
   [[nodiscard]] std::optional<Entry> find(Shelf shelf, const Digest& key) const;
@@ -170,8 +170,7 @@ class Store {
   [[nodiscard]] std::vector<Entry> entries_of(const std::string& name,
                                               const std::filesystem::path& directory) const;
 
-  // Use
-  // ------------------------------------------------------------------------------------------------------
+  // Use -----------------------------------------------------------------------------------------------------
   void stamp_use(Shelf shelf, const Digest& key) noexcept;
   [[nodiscard]] std::optional<std::chrono::system_clock::time_point> last_use(Shelf shelf,
                                                                               const Digest& key) const;
@@ -183,8 +182,7 @@ class Store {
   [[nodiscard]] std::filesystem::path use_lock_file() const;
   [[nodiscard]] static std::uint64_t lock_offset(const Digest& key); ///< below 2^62
 
-  // Build locks and failures
-  // ---------------------------------------------------------------------------------
+  // Build locks and failures --------------------------------------------------------------------------------
   /// nullopt when another holder has it. Throws Error(environment) on a read-only store.
   [[nodiscard]] std::optional<BuildLock> try_lock_build(const Digest& request, const std::string& activity);
   /// Who said last that he holds it: ask after try_lock_build() refused.
@@ -195,8 +193,7 @@ class Store {
   [[nodiscard]] std::optional<Failure> last_failure(const Digest& request) const;
   void forget_failure(const Digest& request) noexcept;
 
-  // Keeping house
-  // --------------------------------------------------------------------------------------------
+  // Keeping house -------------------------------------------------------------------------------------------
   /// Removes an entry, its index records stay (they lead nowhere and are skipped). False when it is in use.
   bool remove(Shelf shelf, const Digest& key);
   [[nodiscard]] Usage usage() const;

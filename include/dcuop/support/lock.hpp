@@ -14,9 +14,11 @@ class FileLock {
   enum class Mode { shared, exclusive };
 
   /// nullopt when another holder has it. Throws Error(environment) when the lock file cannot be opened or
-  /// the file system has no locks. `offset` is the byte of the file that is locked.
+  /// the file system has no locks. `offset` is the byte of the file that is locked. A file that is not there
+  /// is made with `permissions`: whoever can read it can take the lock shared, and so keep others waiting.
   [[nodiscard]] static std::optional<FileLock> try_acquire(const std::filesystem::path& file,
-                                                           std::uint64_t offset, Mode mode);
+                                                           std::uint64_t offset, Mode mode,
+                                                           unsigned permissions = 0600);
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

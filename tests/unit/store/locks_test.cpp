@@ -34,7 +34,7 @@ TEST_F(LocksTest, a_build_lock_is_held_once_and_says_by_whom) {
     ASSERT_TRUE(holder.has_value());
     EXPECT_TRUE(holder->activity.starts_with("compiling binding.cpp"));
     EXPECT_EQ(holder->since, since);
-    EXPECT_GT(holder->heartbeat, since);
+    EXPECT_GT(holder->activity_since, since);
 
     BuildLock moved = std::move(*lock);
     lock.reset();
