@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds live_pause(250);
 constexpr std::chrono::seconds log_pause(10);
+constexpr std::chrono::seconds wait_worth_saying(1);
 
 std::chrono::milliseconds age(std::chrono::steady_clock::time_point since) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - since);
@@ -47,6 +48,32 @@ std::string unit_counts(const build::OpResult& result) {
   const std::size_t reused = result.units.size() - compiled;
   std::string text = std::to_string(compiled) + " compiled";
   return reused == 0 ? text : text + ", " + std::to_string(reused) + " reused";
+}
+
+std::string holder_text(const store::Holder& holder) {
+  std::string text = "host " + holder.host + " pid " + std::to_string(holder.pid);
+  if (!holder.container.empty()) {
+    text += " (container " + holder.container.substr(0, 12) + ")";
+  }
+  text += ": " + holder.activity;
+  // Another host's clock may be ahead of this one's.
+  const auto busy = std::chrono::system_clock::now() - holder.activity_since;
+  const auto for_so_long = std::chrono::duration_cast<std::chrono::milliseconds>(busy);
+  return for_so_long >= std::chrono::seconds(1) ? text + " for " + human_duration(for_so_long) : text;
+}
+
+/// A result that was not cached may lie outside of any cache; the own cache's lock does no harm then.
+std::optional<fs::path> use_lock_of(const store::Entry& entry, const store::Store& own,
+                                    const std::vector<store::Store>& shared) {
+  if (!lies_below(entry.directory, own.root())) {
+    for (const store::Store& cache : shared) {
+      if (lies_below(entry.directory, cache.root())) {
+        const fs::path file = cache.use_lock_file();
+        return identity_of(file) ? std::optional<fs::path>(file) : std::nullopt;
+      }
+    }
+  }
+  return own.use_lock_file();
 }
 
 } // namespace
@@ -98,12 +125,11 @@ void BuildView::finished(const key::Request& request, const std::string& step,
 
 void BuildView::waiting(const key::Request& request, const std::optional<store::Holder>& holder,
                         std::chrono::milliseconds so_far) {
-  std::string text = column(request.op.name) + "waiting for ";
-  text +=
-      holder ? "host " + holder->host + " pid " + std::to_string(holder->pid) +
-                   (holder->container.empty() ? "" : " (container " + holder->container.substr(0, 12) + ")") +
-                   ": " + holder->activity
-             : "another process";
+  if (so_far < wait_worth_saying) {
+    return;
+  }
+  std::string text = column(request.op.name) + "waiting for " +
+                     (holder ? holder_text(*holder) : std::string("another process"));
   text += ", " + human_duration(so_far) + " so far";
   if (terminal_.has_live_line()) {
     terminal_.live(text);
@@ -192,8 +218,8 @@ void BuildView::show_failure(const build::OpResult& result, const store::Failure
   }
 }
 
-nlohmann::json to_json(const build::OpResult& result, const key::Request& request,
-                       const store::Store& store) {
+nlohmann::json to_json(const build::OpResult& result, const key::Request& request, const store::Store& store,
+                       const std::vector<store::Store>& shared) {
   nlohmann::json document = {{"name", result.name},
                              {"status", build::to_string(result.status)},
                              {"request", request.digest.hex()},
@@ -209,8 +235,10 @@ nlohmann::json to_json(const build::OpResult& result, const key::Request& reques
   if (result.status == build::Status::hit || result.status == build::Status::built) {
     document["path"] = result.entry.artifact_path().string();
     document["entry"] = result.entry.key.hex();
-    document["use_lock"] = {{"file", store.use_lock_file().string()},
-                            {"offset", store::Store::lock_offset(result.entry.key)}};
+    if (const std::optional<fs::path> lock = use_lock_of(result.entry, store, shared)) {
+      document["use_lock"] = {{"file", lock->string()},
+                              {"offset", store::Store::lock_offset(result.entry.key)}};
+    }
   }
   document["units"] = nlohmann::json::array();
   for (const build::UnitResult& unit : result.units) {

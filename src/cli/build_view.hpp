@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -53,7 +54,8 @@ class BuildView : public build::Observer {
   std::thread heartbeat_;
 };
 
+/// `use_lock` is that of the cache, own or shared, in which the entry lies; absent when that has none to be had.
 [[nodiscard]] nlohmann::json to_json(const build::OpResult& result, const key::Request& request,
-                                     const store::Store& store);
+                                     const store::Store& store, const std::vector<store::Store>& shared);
 
 } // namespace dcuop::cli

@@ -63,17 +63,38 @@ int jobs_of(const Request& request, const Config& config, const build::Limits& l
       std::min<std::uint64_t>(static_cast<std::uint64_t>(limits.processors), by_processes));
 }
 
-/// Every op on its own thread, as many as there are jobs; compilers are limited by the slots they share.
+/// An op that ended by an Error beside others that did not: forbidden, a lock timeout, a full disk.
+build::OpResult ended_by(const Error& error, const key::Request& request) {
+  build::OpResult result;
+  result.name = request.op.name;
+  result.status = build::Status::failed;
+  result.failure = store::Failure{
+      error.what(), error.hint, static_cast<int>(error.code), {}, std::chrono::system_clock::now()};
+  return result;
+}
+
+/// Every op on its own thread, as many as there are jobs; compilers are limited by the slots they share. The
+/// Error of a single op is thrown on, that of one among several is its result.
 std::vector<build::OpResult> build_all(const Prepared& prepared, const build::Workshop& workshop,
                                        BuildView& view, bool show) {
   const std::size_t count = prepared.requests.size();
   std::vector<build::OpResult> results(count);
   std::vector<std::exception_ptr> faults(count);
   std::atomic<std::size_t> next{0};
+  const auto build_one = [&](const key::Request& request) {
+    try {
+      return build::build_op(request, workshop);
+    } catch (const Error& error) {
+      if (count == 1) {
+        throw;
+      }
+      return ended_by(error, request);
+    }
+  };
   const auto work = [&] {
     for (std::size_t index = next++; index < count; index = next++) {
       try {
-        results[index] = build::build_op(prepared.requests[index], workshop);
+        results[index] = build_one(prepared.requests[index]);
         if (show) {
           view.show(results[index]);
         }
@@ -205,7 +226,7 @@ ExitCode run(const Request& request, Context& context) {
   if (context.json()) {
     nlohmann::json ops = nlohmann::json::array();
     for (std::size_t index = 0; index < results.size(); ++index) {
-      ops.push_back(to_json(results[index], prepared.requests[index], store));
+      ops.push_back(to_json(results[index], prepared.requests[index], store, shared));
     }
     const nlohmann::json document = {
         {"schema", 1},

@@ -53,6 +53,17 @@ class TestOptions:
         assert result.stderr == ""
         assert result.stdout.startswith("op ")
 
+    @pytest.mark.parametrize("quiet", [False, True])
+    def test_a_damaged_entry_is_said_once(self, run, op, quiet):
+        file = Path(run("build", op, "--json").op["path"])
+        file.chmod(0o644)
+        os.truncate(file, 100)
+        result = run("build", op, *(["--quiet"] if quiet else []))
+        assert result.rc == 0
+        warnings = [line for line in result.stderr.splitlines() if line.startswith("warning: damaged cache entry")]
+        assert len(warnings) == len(set(warnings))
+        assert any(str(file.parent) in line and "100 of" in line for line in warnings) != quiet
+
     def test_compile_commands(self, run, op, tmp_path):
         assert run("build", op, "--compile-commands", tmp_path / "cc.json").rc == 0
         commands = json.loads((tmp_path / "cc.json").read_text())
@@ -66,6 +77,20 @@ class TestOptions:
         assert str(op) in result.json["error"]["hint"]
         run("build", op)
         assert run("build", op, env={"DCUOP_BUILD": "never"}).rc == 0
+
+    def test_one_op_that_must_not_be_built_leaves_the_others_their_results(self, run, make_op):
+        one, two, three = (make_op(name, sources={"a.cpp": f"int {name}() {{ return 1; }}\n"}) for name in ("one", "two", "three"))
+        run("build", two)
+        result = run("build", one, two, three, "--json", env={"DCUOP_BUILD": "never"})
+        assert result.rc == 5
+        assert [op["status"] for op in result.json["ops"]] == ["failed", "hit", "failed"]
+        for op, directory in ((result.json["ops"][0], one), (result.json["ops"][2], three)):
+            assert op["error"]["exit_code"] == 5
+            assert "forbidden" in op["error"]["message"] and str(directory) in op["error"]["hint"]
+        shown = run("build", one, two, three, env={"DCUOP_BUILD": "never"})
+        assert shown.rc == 5
+        assert shown.stdout.splitlines()[-1].startswith("3 ops: 1 hit, 2 failed")
+        assert shown.stderr.count("forbidden") == 2
 
     def test_workspace_builds_all_members(self, run, make_op, tmp_path):
         for name in ("one", "two"):
@@ -261,6 +286,20 @@ class TestBadInput:
     def test_unknown_option_and_no_command(self, run):
         self.failure(run("build", "--nonsense"), 2, "--nonsense", "--help")
         self.failure(run(), 2, "--help")
+
+    def test_the_linkers_own_words_go_before_the_drivers(self, run, make_op):
+        twice = make_op("twice", sources={"a.cpp": 'extern "C" int f() { return 1; }\n',
+                                          "b.cpp": 'extern "C" int f() { return 2; }\n'})
+        error = run("build", twice, "--json").op["error"]
+        assert "multiple definition of `f'" in error["message"] and "collect2" not in error["message"]
+        assert "define f:" in error["hint"]
+        manifest = twice / "dcuop.toml"
+        (twice / "b.cpp").write_text("int g();\n")
+        (twice / "broken.so").write_text("no library\n")
+        manifest.write_text(manifest.read_text() + f'link_flags = ["-L{twice}", "-l:broken.so"]\n')
+        result = run("build", twice, "--json")
+        message = result.op["error"]["message"]
+        assert "broken.so" in message.splitlines()[1] and "ld:" in message.splitlines()[1], message
 
     def test_errors_are_json_too(self, run, op):
         result = run("build", "nonsense", "--json")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import write_op
+from conftest import PYTHON, ROOT, write_op
 
 NOBODY = 65534
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be two users")
@@ -57,6 +57,39 @@ def test_entry_of_a_root_owned_cache_is_a_hit(dcuop_binary, environment, place, 
     assert one["status"] == "hit"
     assert one["path"].startswith(str(cache))
     assert "system cache" in one["reason"]
+    lock = Path(one["use_lock"]["file"])
+    assert lock.is_relative_to(cache) and lock.stat().st_mode & 0o777 == 0o644
+    lock.unlink()
+    done = as_nobody(dcuop_binary, environment, place, "build", op, "--json", DCUOP_SYSTEM_CACHES=str(cache))
+    assert "use_lock" not in json.loads(done.stdout)["ops"][0]
+
+
+def test_a_loaded_entry_of_a_system_cache_is_in_use(dcuop_binary, environment, place, system_cache, run):
+    """Somebody else has it loaded; its owner's clean leaves it."""
+    op, cache = system_cache
+    done = as_nobody(dcuop_binary, environment, place, "build", op, "--json", DCUOP_SYSTEM_CACHES=str(cache))
+    lock = json.loads(done.stdout)["ops"][0]["use_lock"]
+    question = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from dcuop._use_lock import lock_for_use;"
+        "print(lock_for_use(sys.argv[2], int(sys.argv[3])), flush=True); sys.stdin.read()"
+    )
+    package = place / "python"
+    shutil.copytree(ROOT / "python", package)
+    subprocess.run(["chmod", "-R", "a+rX", str(package)], check=True)
+    user = subprocess.Popen(
+        [PYTHON, "-c", question, str(package), lock["file"], str(lock["offset"])], cwd="/", encoding="utf-8",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lambda: (os.setgroups([]), os.setgid(NOBODY), os.setuid(NOBODY)))
+    try:
+        line = user.stdout.readline()
+        assert line.strip().isdigit(), line + user.stderr.read()
+        env = {"DCUOP_CACHE_DIR": str(cache)}
+        run("clean", "--all", "--yes", env=env)
+        assert run("build", op, "--json", env=env).op["status"] == "hit"
+    finally:
+        user.communicate("")
+    run("clean", "--all", "--yes", env=env)
+    assert run("build", op, "--json", env=env).op["status"] == "built"
 
 
 def test_changed_source_is_built_in_the_users_own_cache(dcuop_binary, environment, place, system_cache):
