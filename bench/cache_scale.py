@@ -2,8 +2,9 @@
 """What do dcuop's commands take on a cache with 1,000, 10,000 and 100,000 entries?
 
 Fills a cache for each size (build/.../fill_cache makes the entries through libdcuop's own store), then runs
-the commands on all of them in turn, so that each meets the same machine, and prints the medians in
-milliseconds. A hit and a dry run of a miss must not grow with the cache; what walks it may.
+the commands on all of them in turn, so that each meets the same machine, and prints medians in milliseconds:
+of wall time and, in parentheses, of processor time, which a busy machine disturbs less. A hit and a dry run of
+a miss must not grow with the cache; what walks it may.
 
 `prune` is the walk that finds nothing to remove; `prune 10 %` is measured once a size, as it changes the cache.
 """
@@ -20,11 +21,18 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Dict, List, Sequence, Tuple
+from typing import Dict, List, NamedTuple, Sequence, Tuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = '#include "value.h"\nextern "C" int value() { return VALUE; }\n'
 MANIFEST = '[op]\nname = "scale"\nkind = "plain"\nabi = "none"\n\n[build]\nsources = ["op.cpp"]\n'
+
+
+class Times(NamedTuple):
+    """Milliseconds."""
+
+    wall: float
+    processor: float
 
 
 class Cache:
@@ -44,17 +52,20 @@ class Cache:
         start = time.perf_counter()
         subprocess.run([str(programs / "fill_cache"), str(self.root), str(count), "scale", str(self.hit)], check=True)
         print(f"filled {count:,} entries in {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        self.run("cache", "prune")  # counts it, so that no build below starts that beside the measurement
         self.run("build", str(self.hit))
         self.run("key", str(self.miss))
 
-    def run(self, *arguments: str, limit: str = "1T") -> float:
+    def run(self, *arguments: str, limit: str = "1T") -> Times:
         start = time.perf_counter()
-        done = subprocess.run([self.dcuop, *arguments], env={**self.environment, "DCUOP_MAX_SIZE": limit},
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        process = subprocess.Popen([self.dcuop, *arguments], env={**self.environment, "DCUOP_MAX_SIZE": limit},
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
-        if done.returncode != 0:
-            sys.exit(f"dcuop {' '.join(arguments)}: exit code {done.returncode}\n{done.stderr}")
-        return wall
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            sys.exit(f"dcuop {' '.join(arguments)}: exit code {process.returncode}")
+        return Times(1000 * wall, 1000 * (usage.ru_utime + usage.ru_stime))
 
     def commands(self) -> Dict[str, Tuple[str, ...]]:
         return {
@@ -65,15 +76,17 @@ class Cache:
             "prune": ("cache", "prune"),
         }
 
-    def prune_a_tenth(self) -> float:
+    def ask(self, *arguments: str) -> Dict[str, int]:
+        done = subprocess.run([self.dcuop, *arguments, "--json"], env=self.environment, stdout=subprocess.PIPE,
+                              text=True, check=True)
+        return json.loads(done.stdout)
+
+    def prune_a_tenth(self) -> Times:
         """A limit such that about a tenth of it has to go."""
-        listing = json.loads(subprocess.run([self.dcuop, "cache", "stats", "--json"], env=self.environment, check=True,
-                                            stdout=subprocess.PIPE, text=True).stdout)
-        before = listing["entries"]
-        size = listing["entry_bytes"] + listing["object_bytes"] + listing["other_bytes"]
+        size = self.ask("cache", "prune")["bytes_left"]
+        before = self.ask("cache", "stats")["entries"]
         wall = self.run("cache", "prune", limit=str(size * 99 // 100))
-        after = json.loads(subprocess.run([self.dcuop, "cache", "stats", "--json"], env=self.environment, check=True,
-                                          stdout=subprocess.PIPE, text=True).stdout)["entries"]
+        after = self.ask("cache", "stats")["entries"]
         if not 0.05 * before < before - after < 0.2 * before:
             sys.exit(f"prune took {before - after} of {before} entries where a tenth was expected")
         return wall
@@ -87,24 +100,29 @@ def write_op(directory: Path, value: int) -> Path:
     return directory
 
 
-def measure(caches: Sequence[Cache], runs: int) -> Dict[int, Dict[str, float]]:
-    walls: Dict[int, Dict[str, List[float]]] = {cache.count: {} for cache in caches}
-    for _ in range(runs):
+def measure(caches: Sequence[Cache], runs: int) -> Dict[int, Dict[str, Times]]:
+    all_times: Dict[int, Dict[str, List[Times]]] = {cache.count: {} for cache in caches}
+    for number in range(1, runs + 1):
         for name in caches[0].commands():
             for cache in caches:
-                walls[cache.count].setdefault(name, []).append(cache.run(*cache.commands()[name]))
-    result = {count: {name: 1000 * statistics.median(times) for name, times in of_count.items()}
-              for count, of_count in walls.items()}
+                all_times[cache.count].setdefault(name, []).append(cache.run(*cache.commands()[name]))
+        print(f"run {number} of {runs}", file=sys.stderr)
+    result = {count: {name: median(times) for name, times in of_count.items()} for count, of_count in all_times.items()}
     for cache in caches:
-        result[cache.count]["prune 10 %"] = 1000 * cache.prune_a_tenth()
+        result[cache.count]["prune 10 %"] = cache.prune_a_tenth()
     return result
 
 
-def table(result: Dict[int, Dict[str, float]]) -> str:
+def median(times: Sequence[Times]) -> Times:
+    return Times(statistics.median(one.wall for one in times), statistics.median(one.processor for one in times))
+
+
+def table(result: Dict[int, Dict[str, Times]]) -> str:
     counts = sorted(result)
     lines = ["| ms | " + " | ".join(f"{count:,}" for count in counts) + " |", "| --- |" + " ---: |" * len(counts)]
     for name in result[counts[0]]:
-        lines.append(f"| {name} | " + " | ".join(f"{result[count][name]:,.1f}" for count in counts) + " |")
+        cells = [f"{result[count][name].wall:,.1f} ({result[count][name].processor:,.1f})" for count in counts]
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 

@@ -49,7 +49,8 @@ const KnownCause known_causes[] = {
 
 /// What GNU ld says without "error:", under its name or its path ("/usr/bin/ld: a.o: file not recognized").
 bool is_linker_line(const std::string& line) {
-  static const std::regex fault("undefined reference|multiple definition|cannot find -l|(^|/)ld[^ :/]*: ");
+  static const std::regex fault(
+      R"(undefined reference|multiple definition|cannot find -l|^(\S*[/-])?ld[^ :/]*:[ /])");
   // Where the next line's fault is, and what does not end a link.
   static const std::regex context(": in function `|: warning: ");
   return std::regex_search(line, fault) && !std::regex_search(line, context);

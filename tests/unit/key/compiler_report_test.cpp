@@ -55,8 +55,9 @@ TEST(SearchDirectories, ListsAndThoseThatDoNotExist) {
                      " /Frameworks (framework directory)\n"
                      "End of search list.\n"
                      " /not/one\n";
-  EXPECT_EQ(parse_search_directories(text, "/op"),
-            (Paths{"/usr/local/include/x", "/op/quoted", "/usr/lib/gcc/12/../../include/c++", "/Frameworks"}));
+  EXPECT_EQ(
+      parse_search_directories(text, "/op"),
+      (Paths{"/usr/local/include/x", "/op/quoted", "/usr/lib/gcc/12/../../include/c++", "/Frameworks"}));
 }
 
 TEST(LibraryDirectories, OfTheLinkersCommandAlone) {

@@ -41,9 +41,9 @@ TEST(Flags, FilesTheyName) {
 }
 
 TEST(Flags, WhatDcuopDoesNotKnowIsNotCached) {
-  for (const char* flag :
-       {"--foo", "-Zunknown", "stray.o", "@response", "-save-temps", "-ftime-trace", "-save-temps=obj",
-        "--coverage", "-fprofile-use", "-fprofile-instr-use", "-fauto-profile", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
+  for (const char* flag : {"--foo", "-Zunknown", "stray.o", "@response", "-save-temps", "-ftime-trace",
+                           "-save-temps=obj", "--coverage", "-fprofile-use", "-fprofile-instr-use",
+                           "-fauto-profile", "-Wl,-Map=x.map", "-shiny", "-wide"}) {
     EXPECT_EQ(examine({"-O2", flag}).uncacheable.size(), 1U) << flag;
   }
 }
