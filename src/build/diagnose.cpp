@@ -50,7 +50,7 @@ const KnownCause known_causes[] = {
 /// What GNU ld says without "error:", under its name or its path ("/usr/bin/ld: a.o: file not recognized").
 bool is_linker_line(const std::string& line) {
   static const std::regex fault(
-      R"(undefined reference|multiple definition|cannot find -l|^(\S*[/-])?ld[^ :/]*:[ /])");
+      R"(undefined reference|multiple definition|cannot find -l|^(\S*[/-])?ld(\.(bfd|gold|lld))?:)");
   // Where the next line's fault is, and what does not end a link.
   static const std::regex context(": in function `|: warning: ");
   return std::regex_search(line, fault) && !std::regex_search(line, context);
