@@ -22,7 +22,7 @@ help:
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make bench    how long a hit takes'
 	@echo 'make unit     unit tests without sanitizers (build/dev)'
-	@echo 'make lint     format and clang-tidy, as CI checks them;   make format   clang-format, in place'
+	@echo 'make lint     format and clang-tidy;   make format   clang-format, in place'
 	@echo 'make clean    removes build/'
 
 build:
