@@ -85,10 +85,10 @@ TEST_F(EvictionTest, what_comes_into_use_after_the_plan_is_kept) {
 }
 
 TEST_F(EvictionTest, targets_are_names_and_origins) {
-  (void)make("a", hours(1), "/work/one");
-  (void)make("a", hours(2), "/work/two");
-  (void)make("b", hours(3), "/work/one");
-  (void)make("a", hours(4), "/work/one", Shelf::objects);
+  (void)make("a", hours(1), "/srv/one");
+  (void)make("a", hours(2), "/srv/two");
+  (void)make("b", hours(3), "/srv/one");
+  (void)make("a", hours(4), "/srv/one", Shelf::objects);
   (void)make("nobodys", hours(5));
   const auto selected = [&](std::vector<Target> targets) {
     Selection selection;
@@ -101,11 +101,11 @@ TEST_F(EvictionTest, targets_are_names_and_origins) {
     return found;
   };
   EXPECT_THAT(selected({{"a", std::nullopt}}),
-              UnorderedElementsAre("a /work/one", "a /work/two", "object a /work/one"));
-  EXPECT_THAT(selected({{std::nullopt, "/work/one"}}),
-              UnorderedElementsAre("a /work/one", "b /work/one", "object a /work/one"));
-  EXPECT_THAT(selected({{"a", "/work/two"}}), ElementsAre("a /work/two"));
-  EXPECT_THAT(selected({{"b", "/work/two"}, {"nobodys", std::nullopt}}), ElementsAre("nobodys "));
+              UnorderedElementsAre("a /srv/one", "a /srv/two", "object a /srv/one"));
+  EXPECT_THAT(selected({{std::nullopt, "/srv/one"}}),
+              UnorderedElementsAre("a /srv/one", "b /srv/one", "object a /srv/one"));
+  EXPECT_THAT(selected({{"a", "/srv/two"}}), ElementsAre("a /srv/two"));
+  EXPECT_THAT(selected({{"b", "/srv/two"}, {"nobodys", std::nullopt}}), ElementsAre("nobodys "));
 }
 
 TEST_F(EvictionTest, stale_is_what_the_test_gives_a_reason_for) {
