@@ -187,6 +187,7 @@ Digest InputSet::digest() const {
     hasher.text("path", input.path);
     hasher.digest("content", input.content);
   }
+  hasher.digest("answers", answers);
   return hasher.finish();
 }
 
@@ -240,6 +241,24 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
   return comparison;
 }
 
+namespace {
+
+/// A name that is only asked for is no input; the object depends on the answer all the same.
+Digest answers_in(const InputSet& set, const PathBase& base) {
+  Hasher hasher;
+  for (const WatchedDirectory& directory : set.directories) {
+    for (const std::string& name : list_directory(base.absolute(directory.path))) {
+      if (std::binary_search(set.probed_names.begin(), set.probed_names.end(), name)) {
+        hasher.text("directory", directory.path);
+        hasher.text("name", name);
+      }
+    }
+  }
+  return hasher.finish();
+}
+
+} // namespace
+
 Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes, const PathBase& base,
                          const fs::path& generated, DigestMemo& memo) {
   std::set<fs::path> files;
@@ -280,6 +299,7 @@ Collected collect_inputs(const std::string& part, const std::vector<PassReport>&
     set.directories.push_back(
         {base.portable(directory), names_digest(directory, fresh), relevant.digest_in(directory)});
   }
+  set.answers = answers_in(set, base);
   std::sort(set.directories.begin(), set.directories.end(),
             [](const WatchedDirectory& a, const WatchedDirectory& b) { return a.path < b.path; });
   return collected;
@@ -306,6 +326,11 @@ InputSet merge(const std::vector<InputSet>& sets, const PathBase& base) {
     }
     probed.insert(set.probed_names.begin(), set.probed_names.end());
   }
+  Hasher answers;
+  for (const InputSet& set : sets) {
+    answers.digest("answers", set.answers);
+  }
+  merged.answers = answers.finish();
   merge_readers(merged.inputs);
   merged.probed_names.assign(probed.begin(), probed.end());
   // What is relevant in a directory depends on all parts now. A directory that changed since its part was

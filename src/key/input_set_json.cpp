@@ -3,6 +3,7 @@
 //   {"parts": ["binding.cpp", "link"],
 //    "inputs": [["include", [["op.h", "<digest>", readers], ...]], ...],
 //    "directories": [["include", "<digest of all names>" | null, "<digest of relevant names>"], ...],
+//    "answers": "<digest>",
 //    "probed": ["version.h", ...]}
 
 #include "dcuop/key/input_set.hpp"
@@ -34,6 +35,7 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
 InputSet input_set_from(const json& document) {
   InputSet set;
   set.parts = document.at("parts").get<std::vector<std::string>>();
+  set.answers = digest_from(document.at("answers"));
   set.probed_names = document.at("probed").get<std::vector<std::string>>();
   for (const json& group : document.at("inputs")) {
     const std::string& directory = group.at(0).get_ref<const std::string&>();
@@ -71,6 +73,7 @@ std::string to_json_text(const InputSet& set) {
   const json document = {{"parts", set.parts},
                          {"inputs", std::move(inputs)},
                          {"directories", std::move(directories)},
+                         {"answers", set.answers.hex()},
                          {"probed", set.probed_names}};
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }

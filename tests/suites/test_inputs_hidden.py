@@ -92,6 +92,22 @@ def test_has_include_of_a_macro(run, make_op):
     assert value(build(run, op)) == 2
 
 
+def test_has_include_that_only_asks(run, make_op):
+    op = make_op("op", sources={"a.cpp": """
+        #if __has_include("optional.h")
+        extern "C" int value() { return 2; }
+        #else
+        extern "C" int value() { return 1; }
+        #endif
+    """})
+    first = build(run, op)
+    assert value(first) == 1
+    (op / "optional.h").write_text("")
+    assert value(build(run, op)) == 2
+    (op / "optional.h").unlink()
+    assert build(run, op).op["entry"] == first.op["entry"]
+
+
 def test_date_in_a_system_header(run, make_op):
     op = make_op("op", sources={"a.cpp": '#include <when.h>\nextern "C" const char* value() { return when(); }\n'},
                  files={"system/when.h": '#pragma once\ninline const char* when() { return __TIME__; }\n'},

@@ -50,7 +50,10 @@ struct InputSet {
   std::vector<WatchedDirectory> directories; ///< sorted by path, unique
   std::vector<std::string> probed_names;     ///< path components of __has_include arguments, sorted
 
-  /// Of the inputs' paths and contents. Directories never change the bytes by themselves.
+  /// Which of the probed names the watched directories hold: what __has_include was answered.
+  Digest answers;
+
+  /// Of the inputs' paths and contents, and the answers. Directories never change the bytes by themselves.
   [[nodiscard]] Digest digest() const;
   /// Of everything; names the index record.
   [[nodiscard]] Digest record_digest() const;
