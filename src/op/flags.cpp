@@ -38,6 +38,7 @@ constexpr Rule rules[] = {
     {"fplugin", Match::prefix, false, true, Why::loads_code},
     {"fpass-plugin", Match::prefix, false, true, Why::loads_code},
     {"plugin", Match::value, false, true, Why::loads_code},
+    {"error-handling-script", Match::value, false, true, Why::loads_code},
     {"load", Match::value, false, true, Why::loads_code},
     {"load-pass-plugin", Match::value, false, true, Why::loads_code},
     {"iplugindir", Match::value, false, true, Why::loads_code},

@@ -276,6 +276,10 @@ class TestBadInput:
         op = make_op("op", op={"kind": "pybind"})
         self.failure(run("build", op), 1, "PyInit_op")
 
+    def test_flag_that_runs_a_program(self, run, make_op):
+        op = make_op("op", build={"link_flags": ["-Wl,--error-handling-script=./evil.sh"]})
+        self.failure(run("build", op), 2, "dcuop.toml:", "--error-handling-script")
+
     def test_unwritable_cache(self, run, op):
         self.failure(run("build", op, env={"DCUOP_CACHE_DIR": "/proc/cache"}), 3, "/proc/cache", "DCUOP_CACHE_DIR")
 
