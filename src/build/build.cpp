@@ -15,6 +15,7 @@
 #include "dcuop/build/find_entry.hpp"
 #include "dcuop/key/explain.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/steps.hpp"
 #include "dcuop/support/text.hpp"
 
@@ -266,7 +267,7 @@ void OpBuild::publish(const Digest& link_request, StepResult& link, store::Priva
   uncacheable_.insert(uncacheable_.end(), link.uncacheable.begin(), link.uncacheable.end());
   inputs_.push_back(link.inputs);
   const key::InputSet all = key::merge(inputs_, request_.base);
-  write_file_atomic(directory.path() / "components.json", key::to_json(request_.components).dump(1));
+  write_file_atomic(directory.path() / "components.json", json_text(key::to_json(request_.components), 1));
   write_file_atomic(directory.path() / "inputs.json", key::to_json_text(all));
   write_file_atomic(directory.path() / "build.log", log_);
   result_.status = Status::built;
@@ -320,7 +321,7 @@ std::string OpBuild::facts_with_time() const {
     compiled += unit.wall;
   }
   facts["compile_ms"] = compiled.count();
-  return facts.dump();
+  return json_text(facts);
 }
 
 void OpBuild::fail(const FailedCommand& failed) {

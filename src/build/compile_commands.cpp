@@ -4,6 +4,7 @@
 
 #include "compile.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 
 namespace dcuop::build {
 
@@ -19,7 +20,7 @@ void write_compile_commands(const std::vector<key::Request>& requests, const fs:
                           {"arguments", compile_command(request, unit, output)}});
     }
   }
-  write_file_atomic(file, commands.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write_file_atomic(file, json_text(commands, 2) + "\n");
 }
 
 } // namespace dcuop::build

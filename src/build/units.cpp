@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "look_up.hpp"
 #include "workplace.hpp"
@@ -95,7 +96,7 @@ std::string facts_of(const key::Request& request, const key::UnitRequest& unit) 
   nlohmann::json facts = nlohmann::json::parse(request.facts_json);
   facts["unit"] = unit.name();
   facts["request"] = unit.request.hex();
-  return facts.dump();
+  return json_text(facts);
 }
 
 /// To the cache, or kept for this build alone when it must not or cannot be published.
@@ -193,7 +194,7 @@ void CostBook::save() noexcept {
     for (const auto& [unit, cost] : costs_) {
       document[unit] = {cost.peak_memory, static_cast<std::uint64_t>(cost.wall.count())};
     }
-    if (!try_write_file_atomic(file_, document.dump())) {
+    if (!try_write_file_atomic(file_, json_text(document))) {
       log_debug("the cost book could not be written");
     }
   } catch (const std::exception& fault) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
@@ -62,7 +63,7 @@ void print_json(Context& context, const std::vector<Setting>& asked) {
   for (const Setting& setting : asked) {
     document["settings"][setting.name] = to_json(setting, context.config.value(setting.name));
   }
-  context.terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  context.terminal.answer(json_text(document, 2));
 }
 
 // In parentheses, so that nobody takes the explanation for a value.

@@ -18,6 +18,7 @@
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 
@@ -158,8 +159,7 @@ ExitCode run(Context& context, const Request& request) {
   const auto facts = doctor::gather_facts(machine, context.python_wish());
   const auto report = doctor::diagnose(question, facts, machine);
   if (context.json()) {
-    context.terminal.answer(
-        doctor::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    context.terminal.answer(json_text(doctor::to_json(report), 2));
   } else {
     print(context, report);
   }

@@ -6,6 +6,7 @@
 #include "report_text.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
+#include "dcuop/support/json_text.hpp"
 
 namespace dcuop::cli {
 namespace {
@@ -23,7 +24,7 @@ ExitCode run(Context& context) {
     list.push_back({{"name", name}, {"value", value}, {"origin", origin}});
   }
   const nlohmann::json document = {{"schema", 1}, {"facts", std::move(list)}};
-  context.terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  context.terminal.answer(json_text(document, 2));
   return ExitCode::ok;
 }
 

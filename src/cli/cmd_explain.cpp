@@ -10,6 +10,7 @@
 #include "dcuop/build/explain.hpp"
 #include "dcuop/build/find_entry.hpp"
 #include "dcuop/store/store.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 #include "selection.hpp"
 
@@ -119,7 +120,7 @@ ExitCode run(const Selection& selection, Context& context) {
   }
   if (context.json()) {
     const nlohmann::json document = {{"schema", 1}, {"ops", std::move(ops)}};
-    context.terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    context.terminal.answer(json_text(document, 2));
   }
   return ExitCode::ok;
 }

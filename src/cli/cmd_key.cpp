@@ -6,6 +6,7 @@
 #include "command.hpp"
 #include "dcuop/build/find_entry.hpp"
 #include "dcuop/store/store.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "selection.hpp"
 
 namespace dcuop::cli {
@@ -35,7 +36,7 @@ ExitCode run(const Selection& selection, Context& context) {
   }
   if (context.json()) {
     const nlohmann::json document = {{"schema", 1}, {"ops", std::move(ops)}};
-    context.terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    context.terminal.answer(json_text(document, 2));
   }
   return ExitCode::ok;
 }

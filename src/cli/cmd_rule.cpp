@@ -10,6 +10,7 @@
 #include "command.hpp"
 
 #include "dcuop/finding/finding.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
@@ -70,7 +71,7 @@ ExitCode run(Context& context, const std::string& asked) {
     document["rule"] = to_json(rule);
     auto text = finding::long_form(rule, language);
     text.erase(text.find_last_not_of('\n') + 1);
-    terminal.answer(context.json() ? document.dump(2) : text);
+    terminal.answer(context.json() ? json_text(document, 2) : text);
     return ExitCode::ok;
   }
   std::size_t name_width = 0;
@@ -79,7 +80,7 @@ ExitCode run(Context& context, const std::string& asked) {
     name_width = std::max(name_width, rule.name.size());
   }
   if (context.json()) {
-    terminal.answer(document.dump(2));
+    terminal.answer(json_text(document, 2));
     return ExitCode::ok;
   }
   for (const auto& rule : finding::rules()) {

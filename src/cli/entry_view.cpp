@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 #include "table.hpp"
 
@@ -119,7 +120,7 @@ json to_json(const std::vector<store::Candidate>& candidates) {
 }
 
 std::string text_of(const json& document) {
-  return document.dump(2, ' ', false, json::error_handler_t::replace);
+  return json_text(document, 2);
 }
 
 std::vector<std::string> lines_of(const std::vector<store::Candidate>& candidates) {

@@ -6,6 +6,7 @@
 
 #include "report_text.hpp"
 
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
@@ -52,8 +53,7 @@ ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion
   const auto facts = doctor::gather_facts(machine, context.python_wish());
   const auto report = doctor::examine_torch_cache(question, facts, machine);
   if (context.json()) {
-    context.terminal.answer(
-        doctor::to_json(report).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    context.terminal.answer(json_text(doctor::to_json(report), 2));
   } else {
     print(context, report);
   }

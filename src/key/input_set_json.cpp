@@ -5,12 +5,18 @@
 //    "directories": [["include", "<digest of all names>" | null, "<digest of relevant names>"], ...],
 //    "answers": "<digest>",
 //    "probed": ["version.h", ...]}
+//
+// Paths and names are escaped: a record must lead to the very file that was read.
 
 #include "dcuop/key/input_set.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 #include <nlohmann/json.hpp>
+
+#include "dcuop/support/json_text.hpp"
 
 namespace dcuop::key {
 
@@ -26,6 +32,22 @@ Digest digest_from(const json& value) {
   return *digest;
 }
 
+std::string name_from(const json& value) {
+  return unescaped_bytes(value.get_ref<const std::string&>());
+}
+
+std::vector<std::string> names_from(const json& values) {
+  std::vector<std::string> names;
+  std::transform(values.begin(), values.end(), std::back_inserter(names), name_from);
+  return names;
+}
+
+json to_json(const std::vector<std::string>& names) {
+  json values = json::array();
+  std::transform(names.begin(), names.end(), std::back_inserter(values), escaped_bytes);
+  return values;
+}
+
 std::pair<std::string, std::string> split_path(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::pair(std::string{}, path)
@@ -34,18 +56,18 @@ std::pair<std::string, std::string> split_path(const std::string& path) {
 
 InputSet input_set_from(const json& document) {
   InputSet set;
-  set.parts = document.at("parts").get<std::vector<std::string>>();
+  set.parts = names_from(document.at("parts"));
   set.answers = digest_from(document.at("answers"));
-  set.probed_names = document.at("probed").get<std::vector<std::string>>();
+  set.probed_names = names_from(document.at("probed"));
   for (const json& group : document.at("inputs")) {
-    const std::string& directory = group.at(0).get_ref<const std::string&>();
+    const std::string directory = name_from(group.at(0));
     for (const json& file : group.at(1)) {
-      set.inputs.push_back({directory + file.at(0).get_ref<const std::string&>(), digest_from(file.at(1)),
-                            file.at(2).get<std::uint64_t>()});
+      set.inputs.push_back(
+          {directory + name_from(file.at(0)), digest_from(file.at(1)), file.at(2).get<std::uint64_t>()});
     }
   }
   for (const json& item : document.at("directories")) {
-    WatchedDirectory directory{item.at(0).get<std::string>(), std::nullopt, digest_from(item.at(2))};
+    WatchedDirectory directory{name_from(item.at(0)), std::nullopt, digest_from(item.at(2))};
     if (!item.at(1).is_null()) {
       directory.names = digest_from(item.at(1));
     }
@@ -59,7 +81,7 @@ InputSet input_set_from(const json& document) {
 std::string to_json_text(const InputSet& set) {
   json inputs = json::array();
   for (const Input& input : set.inputs) {
-    auto [directory, name] = split_path(input.path);
+    auto [directory, name] = split_path(escaped_bytes(input.path));
     if (inputs.empty() || inputs.back().at(0) != directory) {
       inputs.push_back(json::array({directory, json::array()}));
     }
@@ -67,15 +89,16 @@ std::string to_json_text(const InputSet& set) {
   }
   json directories = json::array();
   for (const WatchedDirectory& directory : set.directories) {
-    directories.push_back(json::array(
-        {directory.path, directory.names ? json(directory.names->hex()) : json(), directory.relevant.hex()}));
+    directories.push_back(
+        json::array({escaped_bytes(directory.path), directory.names ? json(directory.names->hex()) : json(),
+                     directory.relevant.hex()}));
   }
-  const json document = {{"parts", set.parts},
+  const json document = {{"parts", to_json(set.parts)},
                          {"inputs", std::move(inputs)},
                          {"directories", std::move(directories)},
                          {"answers", set.answers.hex()},
-                         {"probed", set.probed_names}};
-  return document.dump(-1, ' ', false, json::error_handler_t::replace);
+                         {"probed", to_json(set.probed_names)}};
+  return json_text(document);
 }
 
 std::optional<InputSet> input_set_from_json_text(const std::string& text) {

@@ -6,6 +6,7 @@
 
 #include "dcuop/key/flags.hpp"
 #include "dcuop/support/error.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::key {
@@ -393,7 +394,7 @@ class RequestMaker {
     if (op_.has_hip()) {
       facts["hip"] = needed(facts_.hip_compiler).hip_version;
     }
-    return facts.dump();
+    return json_text(facts);
   }
 
   const op::Op& op_;

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dcuop/support/json_text.hpp"
+
 namespace dcuop::probe {
 
 namespace {
@@ -45,12 +47,11 @@ Digest digest_from(const json& value) {
 } // namespace
 
 std::string memo_text(const CompilerFacts& facts) {
-  return json{{"family", name_of(facts.family)},
-              {"version", facts.version},
-              {"version_line", facts.version_line},
-              {"target", facts.target},
-              {"real_compiler", facts.real_compiler.string()}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text({{"family", name_of(facts.family)},
+                    {"version", facts.version},
+                    {"version_line", facts.version_line},
+                    {"target", facts.target},
+                    {"real_compiler", escaped_bytes(facts.real_compiler.string())}});
 }
 
 std::optional<CompilerFacts> compiler_facts_from(const std::string& text) {
@@ -58,7 +59,8 @@ std::optional<CompilerFacts> compiler_facts_from(const std::string& text) {
     const auto value = json::parse(text);
     return CompilerFacts{family_named(value.at("family").get<std::string>()),
                          value.at("version").get<std::string>(), value.at("version_line").get<std::string>(),
-                         value.at("target").get<std::string>(), value.at("real_compiler").get<std::string>()};
+                         value.at("target").get<std::string>(),
+                         unescaped_bytes(value.at("real_compiler").get<std::string>())};
   } catch (const json::exception&) {
     return std::nullopt;
   }
@@ -67,12 +69,11 @@ std::optional<CompilerFacts> compiler_facts_from(const std::string& text) {
 std::string memo_text(const Toolchain& toolchain) {
   auto files = json::array();
   for (const auto& file : toolchain.files) {
-    files.push_back({file.role, file.path.string(), file.content.hex()});
+    files.push_back({file.role, escaped_bytes(file.path.string()), file.content.hex()});
   }
-  return json{{"files", std::move(files)},
-              {"resolved_cpu", toolchain.resolved_cpu},
-              {"identity", toolchain.identity.hex()}}
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text({{"files", std::move(files)},
+                    {"resolved_cpu", toolchain.resolved_cpu},
+                    {"identity", toolchain.identity.hex()}});
 }
 
 std::optional<Toolchain> toolchain_from(const std::string& text) {
@@ -80,8 +81,8 @@ std::optional<Toolchain> toolchain_from(const std::string& text) {
     const auto value = json::parse(text);
     Toolchain toolchain;
     for (const auto& file : value.at("files")) {
-      toolchain.files.push_back(
-          {file.at(0).get<std::string>(), file.at(1).get<std::string>(), digest_from(file.at(2))});
+      toolchain.files.push_back({file.at(0).get<std::string>(),
+                                 unescaped_bytes(file.at(1).get<std::string>()), digest_from(file.at(2))});
     }
     toolchain.resolved_cpu = value.at("resolved_cpu").get<std::vector<std::string>>();
     toolchain.identity = digest_from(value.at("identity"));

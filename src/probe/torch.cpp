@@ -11,6 +11,7 @@
 #include "dcuop/elf/image.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 #include "pybind11_abi.hpp"
 
@@ -371,7 +372,7 @@ Answer read_torch(const Machine& machine, const Python& python, const fs::path& 
   answer["include_dirs"] = texts(headers.include_dirs);
   answer["pybind11_include_dirs"] = texts(headers.pybind11_dirs);
   headers.looked_for.push_back(package / "version.py");
-  return {answer.dump(), std::move(headers.looked_for)};
+  return {json_text(answer), std::move(headers.looked_for)};
 }
 
 Torch torch_from(const std::string& answer) {

@@ -7,6 +7,7 @@
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "sealed.hpp"
 
 namespace dcuop::store {
@@ -96,7 +97,7 @@ std::optional<Manifest> manifest_from(const json& value) {
   Manifest manifest;
   manifest.name = value["name"];
   manifest.artifact = value["artifact"];
-  manifest.facts_json = value["facts"].dump();
+  manifest.facts_json = json_text(value["facts"]);
   manifest.built = system_clock::time_point(std::chrono::milliseconds(value["built"].get<std::int64_t>()));
   for (const json& item : value["files"]) {
     std::optional<ManifestFile> file = file_from(item);
@@ -134,7 +135,7 @@ std::string manifest_text(Shelf shelf, const Digest& key, const Manifest& manife
   const json value = {{"key", key.hex()},       {"name", manifest.name}, {"artifact", manifest.artifact},
                       {"built", built.count()}, {"facts", facts},        {"files", files}};
   try {
-    return seal(place_of(shelf, key), value.dump());
+    return seal(place_of(shelf, key), json_text(value));
   } catch (const json::type_error&) {
     throw Error(ExitCode::failed, "a file name of " + manifest.name + " is not UTF-8");
   }

@@ -5,6 +5,7 @@
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "layout.hpp"
 #include "sealed.hpp"
@@ -55,8 +56,7 @@ fs::path Store::record_failure(const Digest& request, const Failure& failure,
                         {"hint", failure.hint},
                         {"exit_code", failure.exit_code},
                         {"when", when}};
-    write_file_atomic(directory / error_file,
-                      seal(place_of(request), value.dump(-1, ' ', false, json::error_handler_t::replace)));
+    write_file_atomic(directory / error_file, seal(place_of(request), json_text(value)));
     return directory / log_file;
   } catch (const std::exception& error) {
     log_warning(error.what());

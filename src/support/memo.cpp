@@ -1,4 +1,5 @@
 #include "dcuop/support/memo.hpp"
+#include "dcuop/support/json_text.hpp"
 
 #include <algorithm>
 #include <ctime>
@@ -14,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int memo_schema = 1;
+constexpr int memo_schema = 2;
 constexpr std::int64_t settling_ns = 2'000'000'000;
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -42,7 +43,7 @@ std::optional<Digest> content_of(const std::filesystem::path& path, const FileId
     return std::nullopt;
   }
   Hasher hasher;
-  for (const std::string& name : list_directory(path)) {
+  for (const std::string& name : list_names_and_kinds(path)) {
     hasher.text("name", name);
   }
   return hasher.finish();
@@ -94,16 +95,16 @@ FileIdentity identity_from(const json& fields) {
 std::string serialized(const Memo& memo) {
   json witnesses = json::array();
   for (const Witness& witness : memo.witnesses) {
-    witnesses.push_back({{"path", witness.path.string()},
+    witnesses.push_back({{"path", escaped_bytes(witness.path.string())},
                          {"identity", witness.identity ? to_json(*witness.identity) : json()},
                          {"content", witness.content ? json(witness.content->hex()) : json()},
                          {"settled", witness.settled}});
   }
   const json document = {{"schema", memo_schema},
                          {"version", DCUOP_VERSION},
-                         {"value", memo.value},
+                         {"value", escaped_bytes(memo.value)},
                          {"witnesses", std::move(witnesses)}};
-  const std::string text = document.dump();
+  const std::string text = json_text(document);
   return digest_of(text).hex() + "\n" + text;
 }
 
@@ -119,10 +120,10 @@ std::optional<Memo> parsed(std::string_view content) {
     return std::nullopt;
   }
   Memo memo;
-  memo.value = document.at("value").get<std::string>();
+  memo.value = unescaped_bytes(document.at("value").get<std::string>());
   for (const json& fields : document.at("witnesses")) {
     Witness witness;
-    witness.path = fields.at("path").get<std::string>();
+    witness.path = unescaped_bytes(fields.at("path").get<std::string>());
     witness.settled = fields.at("settled").get<bool>();
     if (!fields.at("identity").is_null()) {
       witness.identity = identity_from(fields.at("identity"));

@@ -121,6 +121,20 @@ TEST_F(InputSetTest, JsonRoundTripIsExact) {
   EXPECT_EQ(read->record_digest(), set.record_digest());
 }
 
+TEST_F(InputSetTest, NamesThatAreNoUtf8AreTheSameAgain) {
+  InputSet set;
+  set.parts = {"a\xff.cpp", "100%.cpp"};
+  set.inputs = {{"/odd\xfe/\xff.h", digest_of("1"), 1}, {"/odd\xff/%41.h", digest_of("2"), 3}};
+  set.directories = {{"/odd\xff", digest_of("3"), digest_of("4")}, {"é", std::nullopt, digest_of("5")}};
+  set.probed_names = {"\xff.h", "é.h"};
+  const std::optional<InputSet> read = input_set_from_json_text(to_json_text(set));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->parts, set.parts);
+  EXPECT_EQ(read->inputs, set.inputs);
+  EXPECT_EQ(read->directories, set.directories);
+  EXPECT_EQ(read->probed_names, set.probed_names);
+}
+
 TEST_F(InputSetTest, DamagedJsonIsNoSet) {
   const std::string text = to_json_text(collect());
   for (std::size_t size = 0; size < text.size(); size += 7) {
