@@ -1,8 +1,12 @@
 #include "glob.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include <fnmatch.h>
 
@@ -27,27 +31,46 @@ bool is_real_directory(const fs::path& path) {
   return fs::is_directory(fs::symlink_status(path, error));
 }
 
-std::vector<fs::path> directories_at_any_depth(const fs::path& top) {
-  std::vector<fs::path> found = {top};
+/// `tops` and what lies below them, each once, however many of them lie in one another.
+std::vector<fs::path> directories_at_any_depth(const std::vector<fs::path>& tops) {
+  std::set<fs::path> seen(tops.begin(), tops.end());
+  std::vector<fs::path> found(seen.begin(), seen.end());
   for (std::size_t next = 0; next < found.size(); ++next) {
     const fs::path directory = found[next];
     for (const std::string& name : list_directory(directory)) {
-      if (!name.starts_with('.') && is_real_directory(directory / name)) {
-        found.push_back(directory / name);
+      fs::path below = directory / name;
+      if (!name.starts_with('.') && is_real_directory(below) && seen.insert(below).second) {
+        found.push_back(std::move(below));
       }
     }
   }
   return found;
 }
 
-std::vector<fs::path> one_step(const fs::path& directory, const std::string& component) {
+std::vector<fs::path> one_step(const std::vector<fs::path>& directories, const std::string& component) {
   if (component == "**") {
-    return directories_at_any_depth(directory);
+    return directories_at_any_depth(directories);
   }
-  if (is_pattern(component)) {
-    return matching_names(directory, component);
+  std::vector<fs::path> found;
+  for (const fs::path& directory : directories) {
+    if (!is_pattern(component)) {
+      found.push_back(directory / component);
+      continue;
+    }
+    std::vector<fs::path> names = matching_names(directory, component);
+    std::move(names.begin(), names.end(), std::back_inserter(found));
   }
-  return {directory / component};
+  return found;
+}
+
+/// Directories by one path each: links that lead in a circle would double what is found at each step.
+void drop_aliases(std::vector<fs::path>& directories) {
+  std::stable_partition(directories.begin(), directories.end(), is_real_directory);
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::erase_if(directories, [&](const fs::path& directory) {
+    const std::optional<FileIdentity> identity = identity_of(directory);
+    return !identity || !seen.emplace(identity->device, identity->inode).second;
+  });
 }
 
 } // namespace
@@ -62,12 +85,8 @@ std::vector<fs::path> expand_pattern(const fs::path& base, const fs::path& patte
     if (component.empty() || component == ".") {
       continue;
     }
-    std::vector<fs::path> deeper;
-    for (const fs::path& directory : found) {
-      const std::vector<fs::path> step = one_step(directory, component.string());
-      deeper.insert(deeper.end(), step.begin(), step.end());
-    }
-    found = std::move(deeper);
+    drop_aliases(found);
+    found = one_step(found, component.string());
   }
   std::erase_if(found, [](const fs::path& path) { return !identity_of(path); });
   for (fs::path& path : found) {

@@ -218,7 +218,10 @@ void apply_include_dirs(const Field& field) {
     const fs::path path = absolute_from(item.text, field.directory());
     const std::optional<FileIdentity> identity = identity_of(path);
     // Those of another package may be missing on some machines; the project's own are there or misspelt.
-    if (fs::path(item.text).is_relative() && (!identity || !identity->is_directory())) {
+    if (identity && !identity->is_directory()) {
+      field.file.fail(item.place, "include directory '" + item.text + "' is no directory");
+    }
+    if (fs::path(item.text).is_relative() && !identity) {
       const std::optional<std::string> near =
           nearest(path.filename().string(), list_directory(path.parent_path()));
       field.file.fail(item.place, "include directory '" + item.text + "' does not exist" +

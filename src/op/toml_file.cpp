@@ -10,10 +10,15 @@
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
+#include "toml_depth.hpp"
 
 namespace dcuop::op {
 
 namespace {
+
+constexpr std::size_t deepest_nesting = 64;
+constexpr std::size_t largest_file = std::size_t{4} << 20U;
 
 Place place_of(const toml::source_region& source) {
   return {std::max(source.begin.line, 1U), std::max(source.begin.column, 1U)};
@@ -67,6 +72,19 @@ TomlNode converted(const toml::node& node) {
               hint);
 }
 
+/// What toml++ must not be given: it would take all the memory, or all the stack.
+void check_bounds(const fs::path& path, const std::string& content) {
+  if (content.size() > largest_file) {
+    throw Error(ExitCode::usage, shown_path(path).string() + " is larger than " + human_size(largest_file),
+                "that is no file of settings");
+  }
+  if (const std::optional<Place> place = deeper_than(deepest_nesting, content)) {
+    fail_at(path, *place,
+            "more than " + std::to_string(deepest_nesting) + " tables and arrays in one another",
+            "no key of this file is below more than a few");
+  }
+}
+
 bool has_control_character(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; });
 }
@@ -80,11 +98,12 @@ const TomlNode* TomlNode::find(std::string_view key) const {
 }
 
 TomlFile TomlFile::read(const fs::path& path) {
-  const std::optional<std::string> content = read_file(path);
+  const std::optional<std::string> content = read_file_prefix(path, largest_file + 1);
   if (!content) {
     throw Error(ExitCode::usage, "cannot read " + shown_path(path).string(),
                 "check that it is a file and that you may read it");
   }
+  check_bounds(path, *content);
   try {
     const toml::table table = toml::parse(*content);
     return {path, converted(table)};

@@ -227,7 +227,7 @@ TEST_F(ManifestTest, ChecksLibrariesAndIncludeDirectories) {
             "ops/affine/dcuop.toml:3:17: error: include directory 'includ' does not exist; did you mean "
             "'include'?");
   EXPECT_THAT(fault_in_build("include_dirs = [\"a.cpp\"]"),
-              HasSubstr("include directory 'a.cpp' does not exist"));
+              HasSubstr("include directory 'a.cpp' is no directory"));
 }
 
 TEST_F(ManifestTest, CannotReadWhatIsNotThere) {
