@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
 
 namespace dcuop::key {
 
@@ -14,9 +15,11 @@ enum class Meaning {
   plain,        ///< part of the key by its text
   directory,    ///< names a directory: its path is made relative
   file,         ///< names a file that is read: its content is in the key
+  header,       ///< the same, looked for beside the op and then on the include search path
   other_output, ///< writes files besides the result, or reads what dcuop cannot see
   carrier,      ///< the next word is a flag for another tool: examined as one
   linker,       ///< -Wl, and -Xlinker: examined by the linker's own table
+  assembler,    ///< -Wa, and -Xassembler
 };
 
 struct FlagKind {
@@ -47,11 +50,19 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
     {"-O", Meaning::plain, false},
     {"-R", Meaning::plain, false},
     {"-T", Meaning::file, true},
+    {"-Tbss", Meaning::plain, true},
+    {"-Tbss=", Meaning::plain, false},
+    {"-Tdata", Meaning::plain, true},
+    {"-Tdata=", Meaning::plain, false},
+    {"-Ttext", Meaning::plain, true},
+    {"-Ttext=", Meaning::plain, false},
     {"-U", Meaning::plain, true},
     {"-W", Meaning::plain, false},
+    {"-Wa,", Meaning::assembler, false},
     {"-Wl,", Meaning::linker, false},
     {"-Xarch_device", Meaning::carrier, true},
     {"-Xarch_host", Meaning::carrier, true},
+    {"-Xassembler", Meaning::assembler, true},
     {"-Xclang", Meaning::carrier, true},
     {"-Xcompiler", Meaning::carrier, true},
     {"-Xlinker", Meaning::linker, true},
@@ -91,8 +102,8 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
     {"-g", Meaning::plain, false},
     {"-gsplit-dwarf", Meaning::other_output, false},
     {"-idirafter", Meaning::directory, true},
-    {"-imacros", Meaning::file, true},
-    {"-include", Meaning::file, true},
+    {"-imacros", Meaning::header, true},
+    {"-include", Meaning::header, true},
     {"-include-pch", Meaning::file, true},
     {"-iquote", Meaning::directory, true},
     {"-isystem", Meaning::directory, true},
@@ -125,21 +136,41 @@ constexpr auto compiler_flags = std::to_array<FlagKind>({
 constexpr auto linker_files =
     std::to_array<std::string_view>({"--default-script=", "--dynamic-list=", "--retain-symbols-file=",
                                      "--script=", "--symbol-ordering-file=", "--version-script=", "-T", "@"});
+/// "-Ttext 0x1000", and with "=": addresses, though -T itself names a script.
+constexpr auto linker_addresses = std::to_array<std::string_view>(
+    {"-Tbss", "-Tdata", "-Tldata-segment", "-Trodata-segment", "-Ttext", "-Ttext-segment"});
 constexpr auto linker_outputs =
     std::to_array<std::string_view>({"--Map=", "--cref", "--out-implib=", "--trace", "-Map", "-Map="});
+
+/// No prefixes: -s of an unknown long name, -Ttext of a script (-Ttext.ld).
+constexpr auto whole_names =
+    std::to_array<std::string_view>({"-R", "-Tbss", "-Tdata", "-Ttext", "-s", "-u", "-w"});
+
+template <std::size_t size>
+bool contains(const std::array<std::string_view, size>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 const FlagKind* kind_of(std::string_view flag) {
   const FlagKind* best = nullptr;
   for (const FlagKind& kind : compiler_flags) {
-    // A short name such as -s, -w or -l is no prefix of an unknown long one.
-    const bool exact_only =
-        kind.prefix == "-s" || kind.prefix == "-w" || kind.prefix == "-R" || kind.prefix == "-u";
-    const bool matches = exact_only ? flag == kind.prefix : flag.starts_with(kind.prefix);
+    const bool matches =
+        contains(whole_names, kind.prefix) ? flag == kind.prefix : flag.starts_with(kind.prefix);
     if (matches && (best == nullptr || kind.prefix.size() > best->prefix.size())) {
       best = &kind;
     }
   }
   return best;
+}
+
+bool is_directory_at(const fs::path& path) {
+  const std::optional<FileIdentity> identity = identity_of(path);
+  return identity && identity->is_directory();
+}
+
+bool is_regular_at(const fs::path& path) {
+  const std::optional<FileIdentity> identity = identity_of(path);
+  return identity && identity->is_regular();
 }
 
 class Examiner {
@@ -191,7 +222,13 @@ class Examiner {
     case Meaning::directory:
       return path_in_flag(value, false);
     case Meaning::file:
+      note_directory(kind, value);
       return path_in_flag(value, true);
+    case Meaning::header:
+      return path_in_flag(value, !is_searched_for(value));
+    case Meaning::assembler:
+      examine_assembler(value);
+      return value;
     case Meaning::linker:
       examine_linker(value);
       return value;
@@ -217,16 +254,47 @@ class Examiner {
     return word;
   }
 
+  /// #include "NAME" as the compiler's working directory has it, which goes before the search path. What is found
+  /// on that is in the depfile.
+  [[nodiscard]] bool is_searched_for(const std::string& name) const {
+    return fs::path(name).is_relative() && !is_regular_at(absolute_from(name, base_.directory));
+  }
+
+  /// A compiler looks in it for a profile of the unit's name.
+  void note_directory(const FlagKind& kind, const std::string& value) {
+    if (!value.empty() && is_directory_at(absolute_from(value, base_.directory))) {
+      report_.uncacheable.push_back(std::string(kind.prefix) + value +
+                                    " names a directory: what is read in it is not followed");
+    }
+  }
+
   /// The path as the command will have it; an absolute one below the workspace becomes relative.
   std::string path_in_flag(const std::string& text, bool is_file) {
     if (text.empty()) {
       return text;
     }
     const fs::path absolute = absolute_from(text, base_.directory);
-    if (is_file) {
+    if (is_file && !is_directory_at(absolute)) {
       report_.files.push_back(absolute);
     }
     return fs::path(text).is_absolute() ? base_.portable(absolute) : text;
+  }
+
+  /// It reads files of its own, and no depfile tells of them.
+  void examine_assembler(const std::string& options) {
+    bool is_value = false; // "-Wa,--defsym,NAME=1"
+    for (const std::string& option : split(options, ',')) {
+      if (option.starts_with("-I")) {
+        report_.uncacheable.push_back("the assembler looks for files on " + option +
+                                      ", which dcuop does not follow");
+      } else if (option.starts_with("--MD") ||
+                 (option.starts_with("-a") && option.find('=') != std::string::npos)) {
+        report_.uncacheable.push_back("assembler option " + option + " writes other files");
+      } else if (!option.starts_with('-') && !is_value) {
+        report_.uncacheable.push_back("the assembler reads " + option + ", which dcuop does not follow");
+      }
+      is_value = option == "--defsym";
+    }
   }
 
   void examine_linker(const std::string& options) {
@@ -239,6 +307,9 @@ class Examiner {
       if (!pending.empty()) {
         report_.files.push_back(absolute_from(option, base_.directory));
         pending.clear();
+        continue;
+      }
+      if (contains(linker_addresses, std::string_view(option).substr(0, option.find('=')))) {
         continue;
       }
       for (const std::string_view prefix : linker_files) {

@@ -1,6 +1,10 @@
 #include "dcuop/key/flags.hpp"
 
+#include <fstream>
+
 #include <gmock/gmock.h>
+
+#include "dcuop/support/files.hpp"
 
 namespace dcuop::key {
 namespace {
@@ -33,11 +37,76 @@ TEST(Flags, AbsolutePathsInTheWorkspaceBecomeRelative) {
 
 TEST(Flags, FilesTheyName) {
   const FlagReport report =
-      examine({"-include", "pre.h", "-fprofile-use=/p/x.profdata", "-Wl,--version-script=v.map",
+      examine({"-include-pch", "pre.h.gch", "-fprofile-use=/p/x.profdata", "-Wl,--version-script=v.map",
                "-Wl,--dynamic-list,d.list,-z,now", "-Wl,-T,link.ld"});
-  EXPECT_THAT(report.files, ElementsAre("/ws/ops/a/pre.h", "/p/x.profdata", "/ws/ops/a/v.map",
+  EXPECT_THAT(report.files, ElementsAre("/ws/ops/a/pre.h.gch", "/p/x.profdata", "/ws/ops/a/v.map",
                                         "/ws/ops/a/d.list", "/ws/ops/a/link.ld"));
   EXPECT_THAT(report.uncacheable, IsEmpty());
+}
+
+TEST(Flags, ADirectoryOfProfilesIsNotFollowed) {
+  const FlagReport report = examine({"-fprofile-use=/usr", "-fprofile-instr-use=/usr"});
+  EXPECT_THAT(report.uncacheable,
+              ElementsAre("-fprofile-use=/usr names a directory: what is read in it is not followed",
+                          "-fprofile-instr-use=/usr names a directory: what is read in it is not followed"));
+  EXPECT_THAT(report.files, IsEmpty());
+}
+
+TEST(Flags, AddressesAreNoFiles) {
+  const std::vector<std::string> flags = {"-Ttext=0x1000",    "-Tdata",         "0x2000",
+                                          "-Tbss=0x3000",     "-Wl,-Ttext=0x1", "-Wl,-Ttext-segment=0x1",
+                                          "-Wl,-Tdata,0x2000"};
+  const FlagReport report = examine(flags);
+  EXPECT_THAT(report.files, IsEmpty());
+  EXPECT_THAT(report.uncacheable, IsEmpty());
+  EXPECT_EQ(report.flags, flags);
+  EXPECT_THAT(examine({"-Ttext.ld", "-Wl,-Tdata.ld"}).files,
+              ElementsAre("/ws/ops/a/text.ld", "/ws/ops/a/data.ld"));
+}
+
+TEST(Flags, FilesOfTheAssemblerAreNotFollowed) {
+  for (const std::vector<std::string>& flags :
+       std::vector<std::vector<std::string>>{{"-Wa,blob.s"},
+                                             {"-Wa,--noexecstack,blob.s"},
+                                             {"-Xassembler", "blob.s"},
+                                             {"-Xarch_host", "-Wa,blob.s"}}) {
+    EXPECT_THAT(examine(flags).uncacheable,
+                ElementsAre("the assembler reads blob.s, which dcuop does not follow"));
+  }
+  for (const char* flag : {"-Wa,-Iinc", "-Wa,-I,inc", "-Wa,-adhln=x.lst", "-Wa,--MD,x.d"}) {
+    EXPECT_FALSE(examine({flag}).uncacheable.empty()) << flag;
+  }
+  EXPECT_THAT(examine({"-Wa,--noexecstack", "-Wa,-mbig-obj", "-Wa,--defsym,X=1,-gdwarf-4", "-Xassembler",
+                       "--noexecstack"})
+                  .uncacheable,
+              IsEmpty());
+}
+
+/// -include NAME, with a file x.h in the op's directory.
+class ForcedInclude : public ::testing::Test {
+ protected:
+  ForcedInclude() : top_(fs::temp_directory_path() / ("dcuop-forced-" + std::to_string(::getpid()))) {
+    fs::create_directories(top_ / "op/directory");
+    std::ofstream(top_ / "op/x.h") << "1";
+  }
+  ~ForcedInclude() override { fs::remove_all(top_); }
+  [[nodiscard]] std::vector<std::filesystem::path> files(const std::vector<std::string>& flags) const {
+    const FlagReport report = examine_flags(flags, {top_ / "op", top_});
+    EXPECT_THAT(report.uncacheable, IsEmpty());
+    EXPECT_EQ(report.flags, flags);
+    return report.files;
+  }
+  fs::path top_;
+};
+
+TEST_F(ForcedInclude, OfTheOpIsAnInput) {
+  EXPECT_THAT(files({"-include", "x.h", "-imacros", "../op/x.h", "-includex.h"}),
+              ElementsAre(top_ / "op/x.h", top_ / "op/x.h", top_ / "op/x.h"));
+  EXPECT_THAT(files({"-include", "/absent/x.h"}), ElementsAre("/absent/x.h"));
+}
+
+TEST_F(ForcedInclude, OfTheSearchPathIsTheDepfilesToTell) {
+  EXPECT_THAT(files({"-include", "cstdlib", "-imacros", "lib/x.h", "-include", "directory"}), IsEmpty());
 }
 
 TEST(Flags, WhatDcuopDoesNotKnowIsNotCached) {
