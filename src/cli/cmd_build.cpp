@@ -1,7 +1,10 @@
 // dcuop build: compile every op that is not in the cache, for the archs that were chosen.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +17,7 @@
 #include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 #include "detached.hpp"
@@ -51,16 +55,28 @@ build::Options options_of(const Request& request, const Config& config) {
   return options;
 }
 
+/// Pipes of a child and files that are read beside it; the rest is for the cache and what the process came with.
+std::int64_t jobs_that_can_open_files() {
+  constexpr std::int64_t files_a_job = 12;
+  constexpr std::int64_t files_besides = 40;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > 1U << 20U) {
+    return std::numeric_limits<std::int32_t>::max();
+  }
+  return std::max<std::int64_t>(1, (static_cast<std::int64_t>(limit.rlim_cur) - files_besides) / files_a_job);
+}
+
 int jobs_of(const Request& request, const Config& config, const build::Limits& limits) {
+  const std::int64_t most = jobs_that_can_open_files();
   const std::int64_t wanted = request.jobs > 0 ? request.jobs : config.integer("jobs").value_or(0);
   if (wanted > 0) {
-    return static_cast<int>(wanted);
+    return static_cast<int>(std::min(wanted, most));
   }
   constexpr std::uint64_t processes_a_job = 12; // supervisor, perl, sh, clang drivers and cc1, lld, bundler
   const std::uint64_t by_processes =
       limits.processes == 0 ? 1U << 16U : std::max<std::uint64_t>(1, limits.processes / processes_a_job);
-  return static_cast<int>(
-      std::min<std::uint64_t>(static_cast<std::uint64_t>(limits.processors), by_processes));
+  return static_cast<int>(std::min(
+      {static_cast<std::int64_t>(limits.processors), static_cast<std::int64_t>(by_processes), most}));
 }
 
 /// An op that ended by an Error beside others that did not: forbidden, a lock timeout, a full disk.
@@ -234,7 +250,7 @@ ExitCode run(const Request& request, Context& context) {
         {"ops", std::move(ops)},
         {"processes_started", context.processes.started()},
         {"seconds", static_cast<double>(wall.count()) / 1000.0}};
-    terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    terminal.answer(json_text(document, 2));
   } else if (request.print_path) {
     for (const build::OpResult& result : results) {
       if (result.status == build::Status::hit || result.status == build::Status::built) {

@@ -1,13 +1,18 @@
 // dcuop: parse, build the context, run one subcommand, say what went wrong.
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 
 namespace dcuop::cli {
@@ -43,7 +48,7 @@ void print_error(Terminal& terminal, const Error& error) {
         {"schema", 1},
         {"error",
          {{"message", error.what()}, {"hint", error.hint}, {"exit_code", static_cast<int>(error.code)}}}};
-    terminal.answer(document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+    terminal.answer(json_text(document, 2));
     return;
   }
   const std::string message = error.what();
@@ -55,17 +60,51 @@ void print_error(Terminal& terminal, const Error& error) {
   }
 }
 
+/// Without: every relative path would be a riddle, and so would "the op one stands in".
+std::filesystem::path working_directory() {
+  std::error_code error;
+  std::filesystem::path here = std::filesystem::current_path(error);
+  if (error) {
+    throw Error(ExitCode::environment,
+                "the directory that dcuop was started in cannot be told: " + error.message(),
+                "it was removed, or one above it may not be read: cd somewhere else");
+  }
+  return here;
+}
+
+/// Where files cannot be opened any more, headers seem to be missing and compilers fail for no fault of the op.
+void make_room_for_open_files() {
+  constexpr rlim_t wanted = 1024;
+  constexpr rlim_t least = 64;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
+    return;
+  }
+  const rlim_t given = limit.rlim_cur;
+  limit.rlim_cur = std::min(wanted, limit.rlim_max);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    limit.rlim_cur = given;
+  }
+  if (limit.rlim_cur < least) {
+    throw Error(ExitCode::environment,
+                "only " + std::to_string(limit.rlim_cur) +
+                    " files may be open at once, dcuop and compilers need " + std::to_string(least),
+                "raise the limit: ulimit -n " + std::to_string(wanted));
+  }
+}
+
 ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
                         const Environment& environment, Terminal& terminal) {
   try {
+    make_room_for_open_files();
+    const std::filesystem::path here = working_directory();
     configure_log(environment);
     const Config config = Config::load(environment, options.settings);
     for (const std::string& remark : config.remarks()) {
       terminal.remark(remark);
     }
     SystemProcessRunner processes;
-    Context context{environment, std::filesystem::current_path(), processes, terminal, config, nullptr,
-                    nullptr};
+    Context context{environment, here, processes, terminal, config, nullptr, nullptr};
     for (const auto& [subcommand, run] : commands.all) {
       if (subcommand->parsed()) {
         return run(context);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "dcuop/elf/bundle.hpp"
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/support/text.hpp"
 
@@ -17,9 +18,47 @@ void add_selection(CLI::App* subcommand, Selection& selection) {
       ->type_name("A[,B]");
 }
 
+namespace {
+
+/// No processor has fewer than three digits behind "gfx".
+bool can_be_target_id(const std::string& text) {
+  const std::optional<elf::TargetId> target = elf::TargetId::parse(text);
+  return target && target->processor.size() > std::string_view("gfx90").size();
+}
+
+/// Also where no op has HIP sources: what is misspelt there would be missed by the next that has.
+void check_archs(const std::vector<std::string>& wished, const std::string& origin,
+                 const std::vector<op::Op>& ops) {
+  std::vector<std::string> known = {"native", "gfx906", "gfx908", "gfx90a", "gfx926",
+                                    "gfx928", "gfx936", "gfx938", "gfx942"};
+  for (const op::Op& op : ops) {
+    known.insert(known.end(), op.archs.begin(), op.archs.end());
+  }
+  for (const std::string& list : wished) {
+    for (const std::string& arch : split(list, ';')) {
+      const std::string word(trimmed(arch));
+      if (word.empty() || word == "native" || can_be_target_id(word)) {
+        continue;
+      }
+      const std::optional<std::string> near = nearest(word, known);
+      throw Error(ExitCode::usage,
+                  "'" + word + "' (" + origin + ") is no offload arch" +
+                      (near ? "; did you mean '" + *near + "'?" : ""),
+                  "a target id is a processor, then features: gfx906, gfx90a:sramecc+:xnack-");
+    }
+  }
+}
+
+} // namespace
+
 Prepared prepare(Context& context, const Selection& selection) {
   Prepared prepared;
   prepared.ops = op::select_ops(selection.ops, context.working_directory);
+  if (!selection.archs.empty()) {
+    check_archs(selection.archs, "--arch", prepared.ops);
+  } else {
+    check_archs(context.config.list("arch"), context.config.value("arch").origin, prepared.ops);
+  }
   const probe::Machine machine = context.machine();
   prepared.facts = key::gather_facts(machine, prepared.ops,
                                      {context.python_wish(), selection.archs, context.config.list("arch")});
