@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._errors import BuildError, DcuopError, Finding, OpLoadError, error_from_json
 from ._program import ask
@@ -52,9 +52,10 @@ def load_op(
     process has loaded already is returned as it is. May be called from several threads.
 
     Raises BuildError, UsageProblem, EnvironmentProblem, LockTimeoutError or BuildForbiddenError, each a
-    DcuopError, when there is nothing to load; OpLoadError (an ImportError) with the doctor's findings when the
+    DcuopError, when there is nothing to load; TypeError for an argument of the wrong type; OpLoadError (an ImportError) with the doctor's findings when the
     file does not load.
     """
+    _check_types(path, arch, cache_dir, force, verbose)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
     arguments = _build_arguments(path, arch, force)
     for _ in range(_ATTEMPTS):
@@ -77,6 +78,26 @@ def load_op(
         f"{op['name']}: {op['path']} vanished {_ATTEMPTS} times between the build and its use",
         "Does something delete the cache? `dcuop cache stats` shows where it is.",
     )
+
+
+def _check_types(path: Any, arch: Any, cache_dir: Any, force: Any, verbose: Any) -> None:
+    # Else the fault would show as one of subprocess or of os, which names none of these parameters.
+    def check(name: str, value: Any, ok: bool, wanted: str) -> None:
+        if not ok:
+            raise TypeError(f"load_op: {name} must be {wanted}, not {type(value).__name__}")
+
+    def is_path(value: Any) -> bool:
+        return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
+
+    names = [arch] if isinstance(arch, str) else arch
+    is_list = isinstance(names, Collection) and not isinstance(names, (bytes, Mapping))
+    check("path", path, is_path(path), "a str or a path")
+    check("arch", arch, arch is None or is_list, "a str, a sequence of str or None")
+    for name in names or ():
+        check("an element of arch", name, isinstance(name, str), "a str")
+    check("cache_dir", cache_dir, cache_dir is None or is_path(cache_dir), "a str, a path or None")
+    check("force", force, isinstance(force, bool), "a bool")
+    check("verbose", verbose, isinstance(verbose, bool), "a bool")
 
 
 def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], force: bool) -> List[str]:

@@ -285,6 +285,27 @@ def test_another_schema_is_refused(environment, program):
     assert "schema 2, and this dcuop package reads schema 1" in raised(environment)["text"]
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        ("3", "load_op: path must be a str or a path, not int"),
+        ("b'x'", "load_op: path must be a str or a path, not bytes"),
+        ("None", "load_op: path must be a str or a path, not NoneType"),
+        ("'x', arch=3", "load_op: arch must be a str, a sequence of str or None, not int"),
+        ("'x', arch=b'gfx906'", "load_op: arch must be a str, a sequence of str or None, not bytes"),
+        ("'x', arch=['gfx906', 3]", "load_op: an element of arch must be a str, not int"),
+        ("'x', cache_dir=3", "load_op: cache_dir must be a str, a path or None, not int"),
+        ("'x', force='no'", "load_op: force must be a bool, not str"),
+        ("'x', verbose=2", "load_op: verbose must be a bool, not int"),
+    ],
+)
+def test_wrong_types_name_the_parameter(environment, program, tmp_path, call, message):
+    program({"schema": 1, "ops": []})
+    done = in_python(f"import dcuop; dcuop.load_op({call})", environment)
+    assert done.stderr.splitlines()[-1] == f"TypeError: {message}"
+    assert not (tmp_path / "calls.log").exists(), "the program was asked"
+
+
 @pytest.mark.parametrize("named", ["/no/such/dcuop", "/etc/passwd"])
 def test_a_wrong_DCUOP_is_said(environment, named):
     error = raised({**environment, "DCUOP": named})
