@@ -5,6 +5,7 @@
 #include "dcuop/elf/bundle.hpp"
 
 #include "elf_file.hpp"
+#include "kernel_descriptor.hpp"
 #include "metadata.hpp"
 
 namespace dcuop::elf {
@@ -23,6 +24,14 @@ std::string why_not_elf(std::string_view bytes) {
     return "LLVM bitcode (-fgpu-rdc), not linked code";
   }
   return bytes.starts_with(ELFMAG) ? "a damaged or cut ELF file" : "not an ELF file";
+}
+
+/// gfx10 and later, where two CUs make a WGP.
+bool has_wgps(const CodeObject& object) {
+  const std::string target =
+      !object.target.empty() ? object.target : target_of_flags(object.elf_flags, object.code_object_version);
+  const std::string_view processor = std::string_view(target).substr(0, target.find(':'));
+  return processor.starts_with("gfx1") && (processor.size() == 7 || processor.ends_with("-generic"));
 }
 
 bool lie_inside(const std::vector<Segment>& segments, std::uint64_t size) {
@@ -71,6 +80,8 @@ void read_code_object(std::string_view bytes, CodeObject& into) {
   }
   if (const std::string wrong = read_metadata(*note, into); !wrong.empty()) {
     into.problem = "damaged metadata note: " + wrong;
+  } else if (has_wgps(into)) {
+    read_workgroup_modes(*file, *segments, into.kernels);
   }
 }
 

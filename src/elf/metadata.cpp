@@ -1,6 +1,7 @@
 #include "metadata.hpp"
 
 #include <limits>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,32 @@ void set_number(KernelInfo& kernel, std::string_view key, std::uint64_t value) {
     kernel.wavefront = number;
   } else if (key == ".max_flat_workgroup_size") {
     kernel.max_workgroup = number;
+  } else if (key == ".uniform_work_group_size") {
+    kernel.uniform_workgroup = value != 0;
+  } else if (key == ".workgroup_processor_mode") {
+    kernel.wgp_mode = value != 0;
+  } else if (key == ".max_num_work_groups_x") {
+    kernel.max_workgroups[0] = number;
+  } else if (key == ".max_num_work_groups_y") {
+    kernel.max_workgroups[1] = number;
+  } else if (key == ".max_num_work_groups_z") {
+    kernel.max_workgroups[2] = number;
+  }
+}
+
+void set_flag(KernelInfo& kernel, std::string_view key, bool value) {
+  if (key == ".uses_dynamic_stack") {
+    kernel.dynamic_stack = value;
+  } else if (key == ".workgroup_processor_mode") {
+    kernel.wgp_mode = value;
+  }
+}
+
+void set_text(KernelInfo& kernel, std::string_view key, std::string& value) {
+  if (key == ".name") {
+    kernel.name = std::move(value);
+  } else if (key == ".symbol") {
+    kernel.symbol = std::move(value);
   }
 }
 
@@ -51,13 +78,20 @@ class MetadataReader final : public nlohmann::json_sax<json> {
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
   bool null() override { return true; }
-  bool boolean(bool /*value*/) override { return true; }
+  bool boolean(bool value) override {
+    if (in_kernel()) {
+      set_flag(into_.kernels.back(), kernel_key_, value);
+    }
+    return true;
+  }
   bool number_integer(number_integer_t value) override {
     return value < 0 || number_unsigned(static_cast<number_unsigned_t>(value));
   }
   bool number_unsigned(number_unsigned_t value) override {
     if (in_kernel()) {
       set_number(into_.kernels.back(), kernel_key_, value);
+    } else if (in_required_workgroup() && dimension_ < 3) {
+      into_.kernels.back().required_workgroup[dimension_++] = clamped<std::uint32_t>(value);
     }
     return true;
   }
@@ -65,8 +99,8 @@ class MetadataReader final : public nlohmann::json_sax<json> {
   bool string(string_t& value) override {
     if (depth_ == 1 && top_key_ == "amdhsa.target") {
       into_.metadata_target = value;
-    } else if (in_kernel() && kernel_key_ == ".name") {
-      into_.kernels.back().name = value;
+    } else if (in_kernel()) {
+      set_text(into_.kernels.back(), kernel_key_, value);
     }
     return true;
   }
@@ -96,7 +130,10 @@ class MetadataReader final : public nlohmann::json_sax<json> {
     return true;
   }
   bool end_object() override { return ascend(); }
-  bool start_array(std::size_t /*elements*/) override { return descend(); }
+  bool start_array(std::size_t /*elements*/) override {
+    dimension_ = 0;
+    return descend();
+  }
   bool end_array() override { return ascend(); }
 
   bool parse_error(std::size_t position, const std::string& /*last_token*/,
@@ -110,6 +147,11 @@ class MetadataReader final : public nlohmann::json_sax<json> {
 
   [[nodiscard]] bool in_kernel() const {
     return depth_ == kernel_depth && top_key_ == "amdhsa.kernels" && !into_.kernels.empty();
+  }
+  /// In its array: one of .args is deeper by a map.
+  [[nodiscard]] bool in_required_workgroup() const {
+    return depth_ == kernel_depth + 1 && top_key_ == "amdhsa.kernels" && !into_.kernels.empty() &&
+           kernel_key_ == ".reqd_workgroup_size";
   }
   bool descend() {
     if (++depth_ > depth_limit) {
@@ -125,6 +167,7 @@ class MetadataReader final : public nlohmann::json_sax<json> {
 
   CodeObject& into_;
   int depth_ = 0;
+  std::size_t dimension_ = 0;
   std::string top_key_;
   std::string kernel_key_;
   std::string problem_;
