@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 #include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
@@ -32,7 +34,7 @@ struct Request {
   Selection selection;
   int jobs = 0; ///< 0: as the config or the machine says
   bool force = false, dry_run = false, print_path = false;
-  std::string lock_timeout, compile_commands;
+  std::optional<std::string> lock_timeout, compile_commands;
 };
 
 build::Options options_of(const Request& request, const Config& config) {
@@ -40,15 +42,16 @@ build::Options options_of(const Request& request, const Config& config) {
   options.force = request.force;
   options.dry_run = request.dry_run;
   options.forbidden = config.text("build") == "never";
-  if (!request.lock_timeout.empty()) {
-    options.lock_timeout = parse_duration(request.lock_timeout);
+  if (request.lock_timeout) {
+    options.lock_timeout = parse_duration(*request.lock_timeout);
     if (!options.lock_timeout) {
-      throw Error(ExitCode::usage, "--lock-timeout " + request.lock_timeout + " is no duration",
+      throw Error(ExitCode::usage, "--lock-timeout '" + *request.lock_timeout + "' is no duration",
                   "write 30s, 10m or 1h");
     }
   } else if (const std::optional<std::int64_t> seconds = config.seconds("lock_timeout")) {
     options.lock_timeout = std::chrono::seconds(*seconds);
   }
+  options.trace = config.value("trace").text != "never";
   if (const std::optional<std::int64_t> seconds = config.seconds("lock_wait")) {
     options.lock_wait = std::chrono::seconds(*seconds);
   }
@@ -64,6 +67,15 @@ std::int64_t jobs_that_can_open_files() {
     return std::numeric_limits<std::int32_t>::max();
   }
   return std::max<std::int64_t>(1, (static_cast<std::int64_t>(limit.rlim_cur) - files_besides) / files_a_job);
+}
+
+/// A rename would put a file in place of a device or a pipe, /dev/stdout too: root could lose /dev/null.
+void check_replaceable(const std::string& file) {
+  const std::optional<FileIdentity> identity = identity_of(file);
+  if (file.empty() || (identity && !identity->is_regular())) {
+    throw Error(ExitCode::usage, "--compile-commands '" + file + "' is no regular file",
+                "name one that may be written, or replaced");
+  }
 }
 
 int jobs_of(const Request& request, const Config& config, const build::Limits& limits) {
@@ -205,9 +217,12 @@ ExitCode exit_code_of(const std::vector<build::OpResult>& results) {
 ExitCode run(const Request& request, Context& context) {
   const auto start = std::chrono::steady_clock::now();
   Terminal& terminal = context.terminal;
+  if (request.compile_commands) {
+    check_replaceable(*request.compile_commands);
+  }
   const Prepared prepared = prepare(context, request.selection);
-  if (!request.compile_commands.empty()) {
-    build::write_compile_commands(prepared.requests, request.compile_commands);
+  if (request.compile_commands) {
+    build::write_compile_commands(prepared.requests, *request.compile_commands);
   }
   store::Store& store = context.store();
   const std::vector<store::Store> shared = open_shared_caches(context);

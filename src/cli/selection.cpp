@@ -55,6 +55,9 @@ Prepared prepare(Context& context, const Selection& selection) {
   Prepared prepared;
   prepared.ops = op::select_ops(selection.ops, context.working_directory);
   if (!selection.archs.empty()) {
+    if (trimmed(join(selection.archs, "")).empty()) {
+      throw Error(ExitCode::usage, "--arch must not be empty", "for example: --arch gfx906, or leave it out");
+    }
     check_archs(selection.archs, "--arch", prepared.ops);
   } else {
     check_archs(context.config.list("arch"), context.config.value("arch").origin, prepared.ops);

@@ -168,11 +168,6 @@ bool is_directory_at(const fs::path& path) {
   return identity && identity->is_directory();
 }
 
-bool is_regular_at(const fs::path& path) {
-  const std::optional<FileIdentity> identity = identity_of(path);
-  return identity && identity->is_regular();
-}
-
 class Examiner {
  public:
   Examiner(const std::vector<std::string>& flags, const PathBase& base) : flags_(flags), base_(base) {}
@@ -257,7 +252,9 @@ class Examiner {
   /// #include "NAME" as the compiler's working directory has it, which goes before the search path. What is found
   /// on that is in the depfile.
   [[nodiscard]] bool is_searched_for(const std::string& name) const {
-    return fs::path(name).is_relative() && !is_regular_at(absolute_from(name, base_.directory));
+    const fs::path beside = absolute_from(name, base_.directory);
+    // A pipe is found, and would be read without an end.
+    return fs::path(name).is_relative() && (!identity_of(beside) || is_directory_at(beside));
   }
 
   /// A compiler looks in it for a profile of the unit's name.
