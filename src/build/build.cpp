@@ -248,7 +248,8 @@ void OpBuild::link_and_publish(const std::vector<UnitOutcome>& units) {
   if (!place.problem.empty()) {
     uncacheable_.push_back(place.problem);
   }
-  StepResult link = link_objects(request_, objects, place.directory.path(), workshop_.processes, memo_);
+  StepResult link = link_objects(
+      request_, objects, {place.directory.path(), workshop_.processes, memo_, workshop_.options.trace});
   workshop_.observer.finished(request_, "link", link.wall);
   log_ += link.log;
   if (!link.ok) {

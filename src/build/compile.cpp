@@ -3,13 +3,15 @@
 #include <time.h>
 
 #include <algorithm>
-#include <future>
 
+#include "compiler_log.hpp"
+#include "dcuop/key/collect_inputs.hpp"
 #include "dcuop/key/compiler_report.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/steps.hpp"
 #include "dcuop/support/text.hpp"
+#include "hidden_inputs.hpp"
 
 namespace dcuop::build {
 
@@ -57,6 +59,10 @@ Words base_command(const key::Request& request, const key::UnitRequest& unit, co
   argv.insert(argv.end(), flags.begin(), flags.end());
   if (unit.compiler.family != probe::Family::unknown) {
     argv.push_back(prefix_map(request));
+  }
+  if (unit.compiler.family == probe::Family::gcc) {
+    // Else depfiles hide the links that led to a header, and four of five file calls are realpath(3)'s.
+    argv.emplace_back("-fno-canonical-system-headers");
   }
   return argv;
 }
@@ -118,12 +124,12 @@ struct PassResult {
   key::PassReport report;
 };
 
-PassResult run_pass(const key::Request& request, const Pass& pass, const fs::path& directory,
-                    ProcessRunner& processes) {
+PassResult run_pass(const key::Request& request, const Pass& pass, const Bench& bench) {
   Environment environment = request.environment;
-  environment.set("TMPDIR", directory.string());
+  environment.set("TMPDIR", bench.directory.string());
   PassResult result;
-  result.process = processes.run({pass.argv, request.op.directory, environment, std::nullopt, {}});
+  result.process =
+      bench.processes.run({pass.argv, request.op.directory, environment, std::nullopt, {}, bench.trace});
   if (result.process.ok()) {
     const std::string depfile = read_file(pass.depfile).value_or("");
     result.report.files = pass.name == "link" ? key::parse_link_depfile(depfile, request.op.directory)
@@ -131,70 +137,9 @@ PassResult run_pass(const key::Request& request, const Pass& pass, const fs::pat
     result.report.search_directories =
         key::parse_search_directories(result.process.diagnostics, request.op.directory);
   }
+  std::error_code ignored;
+  fs::remove(pass.depfile, ignored);
   return result;
-}
-
-/// What people want to read of a -v run: without the driver's own talk.
-std::string diagnostics_for_people(const std::string& diagnostics) {
-  std::string kept;
-  bool in_list = false;
-  for (const std::string& line : split(diagnostics, '\n')) {
-    const bool starts_list = line.find("search starts here:") != std::string::npos;
-    const bool ends_list = line.starts_with("End of search list.");
-    const auto is = [&](std::string_view prefix) { return line.starts_with(prefix); };
-    const bool talk =
-        starts_list || ends_list || in_list || is(" \"/") || is(" /") || is("ignoring ") || is("Target: ") ||
-        is("Thread model: ") || is("InstalledDir: ") || is("Found ") || is("Selected ") || is("Candidate ") ||
-        is("clang -cc1 version ") || is("Using built-in specs") || is("COLLECT_") || is("OFFLOAD_TARGET") ||
-        is("Configured with:") || is("Supported LTO") || is("gcc version ") || is("GNU C") ||
-        is("\tcompiled by GNU") || is("GGC heuristics") || is("Compiler executable checksum") ||
-        is("COMPILER_PATH=") || is("LIBRARY_PATH=") || is("GNU assembler version") || is("warning: ") ||
-        is("Debian clang version") || is("clang version ") || is("AMD clang version") || is("hipcc-cmd:");
-    in_list = (in_list || starts_list) && !ends_list;
-    if (!talk) {
-      kept += line + "\n";
-    }
-  }
-  return kept;
-}
-
-std::string log_of(const Pass& pass, const ProcessResult& process) {
-  return "$ " + shell_quoted(pass.argv) + "\n" + process.output + diagnostics_for_people(process.diagnostics);
-}
-
-bool names_a_date(const std::string& diagnostics) {
-  return diagnostics.find("[-Wdate-time]") != std::string::npos;
-}
-
-/// -Wdate-time says nothing in system headers, under -w or under a pragma, so the texts are looked through as well.
-/// A line comment that names one does not count.
-bool names_a_date_in(const std::string& text) {
-  for (const char* macro : {"__DATE__", "__TIME__", "__TIMESTAMP__"}) {
-    for (std::size_t at = text.find(macro); at != std::string::npos; at = text.find(macro, at + 1)) {
-      const std::size_t line = text.rfind('\n', at) + 1; // npos + 1 is 0
-      if (text.substr(line, at - line).find("//") == std::string::npos) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
-
-/// What a unit's inputs hold that a depfile does not tell of.
-void find_hidden_inputs(const key::Request& request, StepResult& step) {
-  for (const key::Input& input : step.inputs.inputs) {
-    const fs::path path = request.base.absolute(input.path);
-    const std::optional<std::string> text = read_file(path);
-    if (!text) {
-      continue;
-    }
-    if (text->find(".incbin") != std::string::npos) {
-      step.uncacheable.push_back(input.path + " has .incbin: the file that it takes in is not followed");
-    }
-    if (names_a_date_in(*text)) {
-      step.uncacheable.push_back(input.path + " names __DATE__, __TIME__ or __TIMESTAMP__");
-    }
-  }
 }
 
 void check_abi_none(const key::Request& request, StepResult& step) {
@@ -213,31 +158,23 @@ void check_abi_none(const key::Request& request, StepResult& step) {
   }
 }
 
-void take_inputs(StepResult& step, key::Collected&& collected) {
+void note_change(const std::string& changed, const char* doing, StepResult& step) {
+  if (!changed.empty()) {
+    step.uncacheable.push_back(std::string(changed).append(" changed while it was being ").append(doing));
+  }
+}
+
+void take_inputs(StepResult& step, key::Collected&& collected, const char* doing) {
   step.inputs = std::move(collected.set);
   for (const std::string& file : collected.unreadable) {
     step.uncacheable.push_back("input " + file + " could not be read again");
   }
+  for (const std::string& file : collected.changed) {
+    note_change(file, doing, step);
+  }
   if (step.inputs.inputs.empty()) {
     step.uncacheable.emplace_back("the compiler did not say what it read");
   }
-}
-
-StepResult collect(const key::Request& request, const key::UnitRequest& unit, const fs::path& directory,
-                   std::vector<PassResult>& passes) {
-  StepResult step;
-  step.ok = true;
-  std::vector<key::PassReport> reports;
-  for (PassResult& pass : passes) {
-    step.wall = std::max(step.wall, pass.process.wall);
-    step.peak_memory = std::max(step.peak_memory, pass.process.peak_memory);
-    reports.push_back(std::move(pass.report));
-  }
-  DigestMemo nothing_known{fs::path{}};
-  take_inputs(step, key::collect_inputs(unit.name(), reports, request.base, directory, nothing_known));
-  find_hidden_inputs(request, step);
-  check_abi_none(request, step);
-  return step;
 }
 
 std::string step_name(const key::UnitRequest& unit) {
@@ -246,7 +183,7 @@ std::string step_name(const key::UnitRequest& unit) {
 
 StepResult failed(const std::string& step, const Pass& pass, PassResult&& result) {
   StepResult failure;
-  failure.log = log_of(pass, result.process);
+  failure.log = log_of(pass.argv, result.process);
   failure.failure = {step, pass.argv, std::move(result.process), {}};
   failure.failure.log =
       failure.failure.result.output + diagnostics_for_people(failure.failure.result.diagnostics);
@@ -254,14 +191,40 @@ StepResult failed(const std::string& step, const Pass& pass, PassResult&& result
   return failure;
 }
 
+StepResult succeeded(const Pass& pass, const ProcessResult& process) {
+  StepResult step;
+  step.ok = true;
+  step.log = log_of(pass.argv, process);
+  step.wall = process.wall;
+  step.peak_memory = process.peak_memory;
+  return step;
+}
+
+void note_fixed_files(const key::Request& request, const char* doing, StepResult& step) {
+  note_change(key::changed_fixed_file(request), doing, step);
+}
+
 /// What changed since `start` may be in the result, or not: it must not be published.
 void note_changes(const key::Request& request, std::int64_t start, const char* doing, StepResult& step) {
-  for (const std::string& changed :
-       {key::changed_since(step.inputs, request.base, start), key::changed_fixed_file(request)}) {
-    if (!changed.empty()) {
-      step.uncacheable.push_back(std::string(changed).append(" changed while it was being ").append(doing));
+  note_change(key::changed_since(step.inputs, request.base, start), doing, step);
+  note_fixed_files(request, doing, step);
+}
+
+/// The passes of one hipcc call overwrite one depfile, and a header that only one of them reads would be lost: so where
+/// the compiler was not traced, each is asked by itself. nullopt, and `failure`, when one of them fails.
+std::optional<std::vector<key::PassReport>> report_dependencies(const key::Request& request,
+                                                                const key::UnitRequest& unit,
+                                                                const Bench& bench, StepResult& failure) {
+  std::vector<key::PassReport> reports;
+  for (const Pass& pass : dependency_passes(request, unit, bench.directory)) {
+    PassResult result = run_pass(request, pass, bench);
+    if (!result.process.ok()) {
+      failure = failed(step_name(unit), pass, std::move(result));
+      return std::nullopt;
     }
+    reports.push_back(std::move(result.report));
   }
+  return reports;
 }
 
 /// -lfoo can mean libfoo.so or libfoo.a: the one that was not found may appear before the one that was.
@@ -290,68 +253,67 @@ std::vector<std::string> names_of_libraries(const key::LinkRequest& link,
 
 } // namespace
 
-StepResult compile_unit(const key::Request& request, const key::UnitRequest& unit, const fs::path& directory,
-                        ProcessRunner& processes) {
+StepResult compile_unit(const key::Request& request, const key::UnitRequest& unit, const Bench& bench) {
   const std::int64_t start = fresh_coarse_tick();
-  std::vector<Pass> passes = {compile_pass(request, unit, directory)};
-  if (!unit.archs.empty()) { // one pass is all there is for a host unit: its own depfile is complete
-    for (Pass& pass : dependency_passes(request, unit, directory)) {
-      passes.push_back(std::move(pass));
-    }
-  }
-  // The dependency passes run in the compile's shadow, one after another.
-  std::vector<PassResult> results(passes.size());
-  std::future<void> shadow = std::async(std::launch::async, [&] {
-    for (std::size_t index = 1; index < passes.size(); ++index) {
-      results[index] = run_pass(request, passes[index], directory, processes);
-    }
-  });
-  results[0] = run_pass(request, passes[0], directory, processes);
-  shadow.get();
+  const Pass pass = compile_pass(request, unit, bench.directory);
+  PassResult result = run_pass(request, pass, bench);
   reach_step();
-  for (std::size_t index = 0; index < passes.size(); ++index) {
-    if (!results[index].process.ok()) {
-      return failed(step_name(unit), passes[index], std::move(results[index]));
-    }
+  if (!result.process.ok()) {
+    return failed(step_name(unit), pass, std::move(result));
   }
-  const bool dated = names_a_date(results[0].process.diagnostics);
-  const std::string log = log_of(passes[0], results[0].process);
-  const std::chrono::milliseconds wall = results[0].process.wall;
-  StepResult step = collect(request, unit, directory, results);
-  step.log = log;
-  step.wall = wall;
-  if (dated) {
+  StepResult step = succeeded(pass, result.process);
+  const key::Part part{unit.name(), bench.directory, {}};
+  const bool was_traced = result.process.accesses.has_value();
+  if (was_traced) {
+    take_inputs(step, key::collect_traced(part, *result.process.accesses, request.base, bench.memo),
+                "compiled");
+    note_fixed_files(request, "compiled", step);
+  } else {
+    std::vector<key::PassReport> reports = {result.report};
+    if (!unit.archs.empty()) { // one pass is all there is for a host unit: its own depfile is complete
+      StepResult failure;
+      std::optional<std::vector<key::PassReport>> all = report_dependencies(request, unit, bench, failure);
+      if (!all) {
+        return failure;
+      }
+      reports.insert(reports.end(), all->begin(), all->end());
+    }
+    take_inputs(step, key::collect_reported(part, reports, request.base, bench.memo), "compiled");
+    note_changes(request, start, "compiled", step);
+  }
+  const std::vector<std::string> hidden = hidden_inputs(step.inputs, request.base, was_traced);
+  step.uncacheable.insert(step.uncacheable.end(), hidden.begin(), hidden.end());
+  if (names_a_date(result.process.diagnostics)) {
     step.uncacheable.emplace_back("it names __DATE__, __TIME__ or __TIMESTAMP__ (-Wdate-time)");
   }
-  note_changes(request, start, "compiled", step);
-  for (const Pass& pass : passes) {
-    std::error_code ignored;
-    fs::remove(pass.depfile, ignored);
-  }
+  check_abi_none(request, step);
   return step;
 }
 
-StepResult ask_dependencies(const key::Request& request, const key::UnitRequest& unit,
-                            const fs::path& directory, ProcessRunner& processes) {
+StepResult ask_dependencies(const key::Request& request, const key::UnitRequest& unit, const Bench& bench) {
   const std::int64_t start = fresh_coarse_tick();
-  std::vector<Pass> passes = dependency_passes(request, unit, directory);
-  std::vector<PassResult> results;
-  for (const Pass& pass : passes) {
-    results.push_back(run_pass(request, pass, directory, processes));
-    if (!results.back().process.ok()) {
-      return failed(step_name(unit), pass, std::move(results.back()));
-    }
+  StepResult step;
+  const std::optional<std::vector<key::PassReport>> reports = report_dependencies(request, unit, bench, step);
+  if (!reports) {
+    return step;
   }
-  StepResult step = collect(request, unit, directory, results);
+  step.ok = true;
+  take_inputs(step,
+              key::collect_reported({unit.name(), bench.directory, {}}, *reports, request.base, bench.memo),
+              "read");
   note_changes(request, start, "read", step);
+  const std::vector<std::string> hidden = hidden_inputs(step.inputs, request.base, false);
+  step.uncacheable.insert(step.uncacheable.end(), hidden.begin(), hidden.end());
   return step;
 }
 
 StepResult link_objects(const key::Request& request, const std::vector<fs::path>& objects,
-                        const fs::path& directory, ProcessRunner& processes, DigestMemo& memo) {
+                        const Bench& bench) {
   const std::int64_t start = fresh_coarse_tick();
-  Pass pass{
-      "link", {request.link.compiler.program.string()}, directory / "link.d", directory / request.artifact};
+  Pass pass{"link",
+            {request.link.compiler.program.string()},
+            bench.directory / "link.d",
+            bench.directory / request.artifact};
   const auto append = [&](const Words& words) {
     pass.argv.insert(pass.argv.end(), words.begin(), words.end());
   };
@@ -361,26 +323,24 @@ StepResult link_objects(const key::Request& request, const std::vector<fs::path>
     pass.argv.push_back(object.string());
   }
   append(request.link.libraries);
-  PassResult result = run_pass(request, pass, directory, processes);
+  PassResult result = run_pass(request, pass, bench);
   reach_step();
   if (!result.process.ok()) {
     return failed("link", pass, std::move(result));
   }
-  StepResult step;
-  step.ok = true;
-  step.log = log_of(pass, result.process);
-  step.wall = result.process.wall;
-  step.peak_memory = result.process.peak_memory;
+  StepResult step = succeeded(pass, result.process);
+  const key::Part part{"link", bench.directory, objects};
+  if (result.process.accesses) {
+    take_inputs(step, key::collect_traced(part, *result.process.accesses, request.base, bench.memo),
+                "linked");
+    note_fixed_files(request, "linked", step);
+    return step;
+  }
   result.report.sought_names = names_of_libraries(request.link, result.report.files);
-  std::erase_if(result.report.files, [&](const fs::path& file) {
-    return std::find(objects.begin(), objects.end(), file) != objects.end();
-  });
   result.report.search_directories =
       key::parse_library_directories(result.process.diagnostics, request.op.directory);
-  take_inputs(step, key::collect_inputs("link", {result.report}, request.base, directory, memo));
+  take_inputs(step, key::collect_reported(part, {result.report}, request.base, bench.memo), "linked");
   note_changes(request, start, "linked", step);
-  std::error_code ignored;
-  fs::remove(pass.depfile, ignored);
   return step;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "dcuop/key/request.hpp"
+#include "dcuop/support/memo.hpp"
 #include "dcuop/support/process.hpp"
 
 namespace dcuop::build {
@@ -33,20 +34,25 @@ struct StepResult {
 /// The file in the private directory that a unit is compiled to.
 inline constexpr const char* object_name = "unit.o";
 
-/// Compiles to `directory`/unit.o, with one dependency pass for the host and one per arch beside it: the passes of
-/// one hipcc call overwrite one depfile, and a header that only one of them reads would be lost.
+/// Where a step is done, and with what. Borrowed.
+struct Bench {
+  const std::filesystem::path& directory; ///< private
+  ProcessRunner& processes;
+  DigestMemo& memo;
+  bool trace; ///< ask the kernel what the compiler reads, where it says so
+};
+
+/// Compiles to `bench.directory`/unit.o.
 [[nodiscard]] StepResult compile_unit(const key::Request& request, const key::UnitRequest& unit,
-                                      const std::filesystem::path& directory, ProcessRunner& processes);
+                                      const Bench& bench);
 
-/// The dependency passes alone.
+/// What a unit that was not traced would read now, by the compiler's dependency passes alone.
 [[nodiscard]] StepResult ask_dependencies(const key::Request& request, const key::UnitRequest& unit,
-                                          const std::filesystem::path& directory, ProcessRunner& processes);
+                                          const Bench& bench);
 
-/// Links `objects` to `directory`/<artifact>.
+/// Links `objects` to `bench.directory`/<artifact>.
 [[nodiscard]] StepResult link_objects(const key::Request& request,
-                                      const std::vector<std::filesystem::path>& objects,
-                                      const std::filesystem::path& directory, ProcessRunner& processes,
-                                      DigestMemo& memo);
+                                      const std::vector<std::filesystem::path>& objects, const Bench& bench);
 
 /// The unit's compile command as a person would run it, for compile_commands.json.
 [[nodiscard]] std::vector<std::string> compile_command(const key::Request& request,

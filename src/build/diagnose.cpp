@@ -15,6 +15,7 @@ namespace {
 struct KnownCause {
   const char* pattern; ///< of a line of the log
   const char* hint;    ///< $1, $2: the pattern's groups
+  ExitCode exit = ExitCode::failed;
 };
 
 /// What compilers and linkers say, and what to do about it. First match wins.
@@ -24,9 +25,12 @@ const KnownCause known_causes[] = {
      "that has it"},
     {R"(fatal error: '([^']+)' file not found)", "the header $1 is not on the search path: add its directory "
                                                  "to include_dirs, or install the package that has it"},
-    {R"(cannot find ROCm device library)", "the compiler found no device bitcode: set ROCM_PATH to the DTK "
-                                           "or ROCm root (on DTK: source /opt/dtk/env.sh)"},
-    {R"(cannot find HIP runtime)", "set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)"},
+    {R"(cannot find ROCm device library)",
+     "the compiler found no device bitcode: set ROCM_PATH to the DTK "
+     "or ROCm root (on DTK: source /opt/dtk/env.sh)",
+     ExitCode::environment},
+    {R"(cannot find HIP runtime)", "set ROCM_PATH to the DTK or ROCm root (on DTK: source /opt/dtk/env.sh)",
+     ExitCode::environment},
     {R"(invalid target ID '([^']+)')",
      "this compiler does not know $1; gfx926, gfx928, gfx936 and gfx938 need DTK's"},
     {R"(cannot find -l([^\s:]+))",
@@ -44,7 +48,8 @@ const KnownCause known_causes[] = {
      "leave one of the files out of sources"},
     {R"(Opaque pointers are only supported)",
      "the lld that was used is older than the clang: put the lld of the HIP toolchain's clang first"},
-    {R"([Nn]o space left on device)", "the disk that holds the cache or TMPDIR is full"},
+    {R"([Nn]o space left on device)", "the disk that holds the cache or TMPDIR is full",
+     ExitCode::environment},
 };
 
 /// What GNU ld says without "error:", under its name or its path ("/usr/bin/ld: a.o: file not recognized").
@@ -101,16 +106,18 @@ std::string first_error(const std::vector<std::string>& lines, const fs::path& d
   return text;
 }
 
-std::string hint_of(const std::vector<std::string>& lines) {
+/// What is known of the first line that is known.
+void explain(const std::vector<std::string>& lines, store::Failure& failure) {
   for (const std::string& line : lines) {
     for (const KnownCause& cause : known_causes) {
       std::smatch match;
       if (std::regex_search(line, match, std::regex(cause.pattern))) {
-        return match.format(cause.hint);
+        failure.hint = match.format(cause.hint);
+        failure.exit_code = static_cast<int>(cause.exit);
+        return;
       }
     }
   }
-  return {};
 }
 
 } // namespace
@@ -145,7 +152,7 @@ store::Failure describe_failure(const key::Request& request, const FailedCommand
   failure.message = failed.step + "\n" + first_error(lines, request.op.directory) + "\n(" +
                     counted(errors == 0 ? 1 : errors, "error") + ", " +
                     counted(count_of(lines, "warning"), "warning") + ")";
-  failure.hint = hint_of(lines);
+  explain(lines, failure);
   return failure;
 }
 

@@ -21,7 +21,7 @@ LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& requ
         result = {std::move(entry), *inputs, false, {}};
         return true;
       }
-    } else if (comparison.changed.empty()) {
+    } else if (comparison.only_compiler_can_tell()) {
       result.must_ask_compiler = true;
     }
     if (newest) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dcuop/build/find_entry.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
@@ -71,7 +72,8 @@ class ObjectFinder {
   std::optional<UnitOutcome> ask(const key::UnitRequest& unit) {
     const JobSlots::Slot slot = workshop_.slots.acquire(0);
     const Workplace place = make_workplace(workshop_);
-    StepResult step = ask_dependencies(request_, unit, place.directory.path(), workshop_.processes);
+    StepResult step =
+        ask_dependencies(request_, unit, {place.directory.path(), workshop_.processes, memo_, false});
     if (!step.ok || !step.uncacheable.empty()) {
       return std::nullopt;
     }
@@ -129,7 +131,10 @@ UnitOutcome compile_one(const key::Request& request, const key::UnitRequest& uni
   const JobSlots::Slot slot = workshop.slots.acquire(expected_memory);
   workshop.observer.started(request, unit.name());
   Workplace place = make_workplace(workshop);
-  StepResult step = compile_unit(request, unit, place.directory.path(), workshop.processes);
+  DigestMemo memo(input_memo_file(request, workshop.store)); // its own: a memo is for one thread
+  StepResult step =
+      compile_unit(request, unit, {place.directory.path(), workshop.processes, memo, workshop.options.trace});
+  memo.save();
   workshop.observer.finished(request, unit.name(), step.wall);
   UnitOutcome outcome;
   outcome.result = {unit.name(), true, {}, step.wall, step.peak_memory};

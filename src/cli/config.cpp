@@ -63,6 +63,8 @@ const std::vector<Setting>& settings() {
        "How long to wait for another process that builds the same before giving up (exit 4)."},
       {"lock_wait", "DCUOP_LOCK_WAIT", SettingType::duration, "10m", "10m", "",
        "How long to wait for another process that builds the same before compiling privately."},
+      {"trace", "DCUOP_TRACE", SettingType::choice, "auto", "auto", "auto|never",
+       "Whether the kernel is asked what compilers read (ptrace); never: depfiles are believed."},
       {"max_size", "DCUOP_MAX_SIZE", SettingType::size, "5GiB", "5GiB", "",
        "How large the cache may grow before the least recently used entries go."},
       {"system_caches", "DCUOP_SYSTEM_CACHES", SettingType::path_list, "", "none", "",

@@ -99,8 +99,11 @@ std::optional<std::string> changed_input(const store::Entry& entry, const key::P
     return std::nullopt;
   }
   const key::Comparison comparison = key::compare(*inputs, base, memo, true);
+  if (comparison.unchanged() || comparison.only_compiler_can_tell()) {
+    return std::nullopt;
+  }
   if (comparison.changed.empty()) {
-    return std::nullopt; // a name that could shadow another says only that a compiler must be asked
+    return key::summary(key::describe(comparison, *inputs, base)) + " since";
   }
   const std::string& path = comparison.changed.front().path;
   const bool is_gone = !identity_of(base.absolute(path));

@@ -69,6 +69,15 @@ std::string change_of(const Component& before, const Component& now) {
   }
 }
 
+/// A name that was asked for, and is answered otherwise now.
+std::string change_of(const LookUp& before, const PathBase& base) {
+  const std::string now = answer_at(base.absolute(before.path), before.is_of_link());
+  if (before.found == "nothing") {
+    return "appeared";
+  }
+  return now == "nothing" ? "is gone" : "was a " + before.found + ", is a " + now;
+}
+
 std::string alone(const Component& component, bool is_new) {
   if (component.group == Group::environment) {
     return is_new ? "was not set, is " + quoted(component.value)
@@ -108,6 +117,9 @@ std::vector<Difference> describe(const Comparison& comparison, const InputSet& s
     differences.push_back({by_link_alone ? Group::library : Group::header, input.path,
                            std::string(gone ? "is gone" : "changed") +
                                (readers.empty() ? "" : ", read by " + join(readers, " and "))});
+  }
+  for (const LookUp& look_up : comparison.answers) {
+    differences.push_back({Group::search, look_up.path, change_of(look_up, base)});
   }
   for (const std::string& directory : comparison.shadowed) {
     differences.push_back({Group::search, directory, "has or lost a name that an include could mean"});

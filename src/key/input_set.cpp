@@ -4,170 +4,59 @@
 #include <map>
 #include <set>
 
-#include "dcuop/support/error.hpp"
+#include "asked_names.hpp"
 #include "dcuop/support/files.hpp"
-#include "dcuop/support/text.hpp"
+#include "input_list.hpp"
+#include "relevant_names.hpp"
 
 namespace dcuop::key {
 
 namespace {
 
-/// Among the probed names: any name may matter. No file can be called that.
-constexpr const char* any_name = "/";
-
 constexpr std::size_t last_reader_bit = 63;
-constexpr std::uint64_t largest_source = 8U << 20U; ///< bytes; what is larger is a library, not a text
 
-/// The names that an include of this build could mean: the components of the inputs' paths and of what
-/// __has_include asks for. Editors' swap files and the like are not among them.
-class RelevantNames {
- public:
-  explicit RelevantNames(const InputSet& set) {
-    for (const Input& input : set.inputs) {
-      add_components(input.path);
-    }
-    names_.insert(set.probed_names.begin(), set.probed_names.end());
-    all_ = names_.contains(any_name);
+std::string text_of(Found found) {
+  switch (found) {
+  case Found::nothing:
+    return "nothing";
+  case Found::file:
+    return "file";
+  case Found::directory:
+    return "directory";
+  case Found::other:
+    return "other";
+  case Found::changed:
+    break;
   }
-
-  [[nodiscard]] Digest digest_in(const fs::path& directory) const {
-    Hasher hasher;
-    for (const std::string& name : list_directory(directory)) {
-      if (all_ || names_.contains(name)) {
-        hasher.text("name", name);
-      }
-    }
-    return hasher.finish();
-  }
-
- private:
-  void add_components(std::string_view path) {
-    for (std::string& part : split(path, '/')) {
-      names_.insert(std::move(part));
-    }
-  }
-  std::set<std::string> names_;
-  bool all_ = false;
-};
-
-/// What the texts of the inputs say beyond the files that were found.
-struct Spellings {
-  std::set<std::string> names; ///< components of what __has_include and "../" includes ask for
-  std::set<fs::path> upward;   ///< directory parts of includes with "..": "../common"
-};
-
-void add_parts(std::string_view path, std::set<std::string>& names) {
-  for (std::string& part : split(path, '/')) {
-    names.insert(std::move(part));
-  }
+  return "changed";
 }
 
-/// What stands between <> or "" at or behind `at` on its line; "" when there is nothing such.
-std::string_view quoted_at(std::string_view text, std::size_t at) {
-  const std::size_t open = text.find_first_of("<\"\n", at);
-  if (open == std::string_view::npos || text[open] == '\n') {
-    return {};
-  }
-  const std::size_t close = text.find_first_of(">\"\n", open + 1);
-  return close == std::string_view::npos || text[close] == '\n' ? std::string_view{}
-                                                                : text.substr(open + 1, close - open - 1);
-}
-
-/// __has_include(<a/b.h>): b.h may appear later. __has_include(MACRO) can mean any name.
-void scan_has_include(std::string_view text, Spellings& spellings) {
-  constexpr std::string_view marker = "__has_include";
-  for (std::size_t at = text.find(marker); at != std::string_view::npos; at = text.find(marker, at + 1)) {
-    std::size_t open = text.find_first_not_of("_next \t", at + marker.size());
-    if (open == std::string_view::npos || text[open] != '(') {
-      continue; // "#ifdef __has_include"
-    }
-    open = text.find_first_not_of(" \t", open + 1);
-    const std::string_view asked = quoted_at(text, at);
-    const bool is_definition = at >= 7 && text.substr(at - 7, 7) == "define ";
-    if (!asked.empty()) {
-      add_parts(asked, spellings.names);
-    } else if (open != std::string_view::npos && !is_definition) {
-      spellings.names.insert(any_name);
-    }
-  }
-}
-
-/// #include "../common/h.h": each search directory is joined with "../common".
-void scan_upward_includes(std::string_view text, Spellings& spellings) {
-  for (std::size_t at = text.find("../"); at != std::string_view::npos; at = text.find("../", at + 1)) {
-    const std::size_t line = text.rfind('\n', at) + 1; // npos + 1 is 0
-    const std::string_view start = trimmed(text.substr(line, at - line));
-    if (!start.starts_with('#') || start.find("include") == std::string_view::npos) {
-      continue;
-    }
-    const std::string_view spelled = quoted_at(text, line);
-    add_parts(spelled, spellings.names);
-    spellings.upward.insert(fs::path(spelled).parent_path());
-  }
-}
-
-/// The path that the kernel reaches by `path`: lexically normal where that is the same file, else without links.
-fs::path real_path(const fs::path& path) {
-  fs::path normal = path.lexically_normal();
-  if (normal == path || identity_of(path) == identity_of(normal)) {
-    return normal;
-  }
-  std::error_code ignored;
-  fs::path canonical = fs::weakly_canonical(path, ignored);
-  return canonical.empty() ? normal : canonical;
-}
-
-/// The directories in which a file could appear that an include would find before, or instead of, the one it
-/// found: every search directory and every directory of an input (quoted includes look there), each joined with
-/// every directory part that an include can have had.
-std::set<fs::path> directories_to_watch(const std::set<fs::path>& files, const std::set<fs::path>& search,
-                                        const std::set<fs::path>& upward) {
-  std::set<fs::path> starts = search;
-  std::set<fs::path> parts = upward;
-  parts.insert(fs::path{});
-  for (const fs::path& file : files) {
-    starts.insert(file.parent_path());
-    for (const fs::path& directory : search) {
-      if (lies_below(file, directory)) {
-        for (fs::path part = relative_below(file, directory).parent_path(); !part.empty();
-             part = part.parent_path()) {
-          parts.insert(part);
+/// What was asked and is answered otherwise now, in the directories whose names changed.
+std::vector<LookUp> changed_answers(const InputSet& set, const std::set<std::string>& directories,
+                                    const PathBase& base) {
+  std::vector<LookUp> changed;
+  std::string directory;
+  std::vector<std::string> names; ///< of `directory`
+  bool is_changed = false;
+  const bool is_whole =
+      for_each_asked(set.asked, [&](std::string_view asked_directory, std::string_view name, Found found) {
+        if (directory != asked_directory) {
+          directory = asked_directory;
+          is_changed = directories.contains(directory);
+          names = is_changed ? list_directory(base.absolute(directory)) : std::vector<std::string>{};
         }
-      }
-    }
+        const std::string first(name.substr(0, name.find('/')));
+        const bool may_differ =
+            found != Found::nothing || std::binary_search(names.begin(), names.end(), first);
+        const std::string path = path_in(directory, name);
+        if (is_changed && may_differ && found_at(base.absolute(path)) != found) {
+          changed.push_back({path, text_of(found)});
+        }
+      });
+  if (!is_whole) {
+    changed.push_back({"index record", "damaged"});
   }
-  std::set<fs::path> watched;
-  for (const fs::path& start : starts) {
-    for (const fs::path& part : parts) {
-      const fs::path directory = part.empty() ? start : start / part;
-      const std::optional<FileIdentity> identity = identity_of(directory);
-      // Below an existing start, an absent subdirectory shows in its parent's names when it is made; one that is
-      // reached by ".." need not.
-      const bool watch_absent = part.empty() || upward.contains(part);
-      if (identity ? identity->is_directory() : watch_absent) {
-        watched.insert(real_path(directory));
-      }
-    }
-  }
-  return watched;
-}
-
-std::optional<Digest> names_digest(const fs::path& directory, DigestMemo& memo) {
-  const std::optional<FileIdentity> identity = identity_of(directory);
-  return identity && identity->is_directory() ? memo.digest(directory) : std::nullopt;
-}
-
-void merge_readers(std::vector<Input>& inputs) {
-  std::sort(inputs.begin(), inputs.end(), [](const Input& a, const Input& b) { return a.path < b.path; });
-  std::vector<Input> unique;
-  for (Input& input : inputs) {
-    if (!unique.empty() && unique.back().path == input.path) {
-      unique.back().readers |= input.readers;
-    } else {
-      unique.push_back(std::move(input));
-    }
-  }
-  inputs = std::move(unique);
+  return changed;
 }
 
 } // namespace
@@ -178,7 +67,22 @@ std::string PathBase::portable(const fs::path& path) const {
 }
 
 fs::path PathBase::absolute(const std::string& portable_path) const {
-  return absolute_from(portable_path, directory);
+  return portable_path == "." ? directory
+                              : directory / portable_path; // an absolute one replaces the directory
+}
+
+Found found_at(const fs::path& path) {
+  const std::optional<FileIdentity> identity = identity_of(path);
+  if (!identity) {
+    return Found::nothing;
+  }
+  return identity->is_regular() ? Found::file : identity->is_directory() ? Found::directory : Found::other;
+}
+
+std::string answer_at(const fs::path& path, bool of_the_link) {
+  std::error_code error;
+  const fs::path target = of_the_link ? fs::read_symlink(path, error) : fs::path();
+  return of_the_link && !error ? "link to " + target.string() : text_of(found_at(path));
 }
 
 Digest InputSet::digest() const {
@@ -187,6 +91,15 @@ Digest InputSet::digest() const {
     hasher.text("path", input.path);
     hasher.digest("content", input.content);
   }
+  for (const LookUp& look_up : look_ups) {
+    hasher.text("look-up", look_up.path);
+    hasher.text("found", look_up.found);
+  }
+  (void)for_each_asked(asked, [&](std::string_view directory, std::string_view name, Found found) {
+    hasher.text("directory", directory);
+    hasher.text("name", name);
+    hasher.number("found", static_cast<std::uint64_t>(found));
+  });
   hasher.digest("answers", answers);
   return hasher.finish();
 }
@@ -198,7 +111,7 @@ Digest InputSet::record_digest() const {
     hasher.text("directory", directory.path);
     hasher.number("exists", directory.names ? 1 : 0);
     hasher.digest("names", directory.names.value_or(Digest{}));
-    hasher.digest("relevant", directory.relevant);
+    hasher.digest("relevant", directory.relevant.value_or(Digest{}));
   }
   return hasher.finish();
 }
@@ -224,91 +137,81 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
       }
     }
   }
+  for (const LookUp& look_up : set.look_ups) {
+    if (answer_at(base.absolute(look_up.path), look_up.is_of_link()) != look_up.found) {
+      comparison.answers.push_back(look_up);
+    }
+  }
+  std::set<std::string> changed_directories;
   std::optional<RelevantNames> relevant;
   for (const WatchedDirectory& directory : set.directories) {
     const fs::path path = base.absolute(directory.path);
-    const std::optional<Digest> names = names_digest(path, memo);
-    if (names == directory.names) {
+    if (names_digest(path, memo) == directory.names) {
       continue;
     }
-    if (!relevant) {
-      relevant.emplace(set);
+    changed_directories.insert(directory.path);
+    if (directory.relevant) {
+      if (!relevant) {
+        relevant.emplace(set);
+      }
+      if (relevant->digest_in(path) != directory.relevant) {
+        comparison.shadowed.push_back(directory.path);
+      }
     }
-    if (relevant->digest_in(path) != directory.relevant) {
-      comparison.shadowed.push_back(directory.path);
-    }
+  }
+  if (!changed_directories.empty()) {
+    const std::vector<LookUp> answers = changed_answers(set, changed_directories, base);
+    comparison.answers.insert(comparison.answers.end(), answers.begin(), answers.end());
   }
   return comparison;
 }
 
 namespace {
 
-/// A name that is only asked for is no input; the object depends on the answer all the same.
-Digest answers_in(const InputSet& set, const PathBase& base) {
-  Hasher hasher;
-  for (const WatchedDirectory& directory : set.directories) {
-    for (const std::string& name : list_directory(base.absolute(directory.path))) {
-      if (std::binary_search(set.probed_names.begin(), set.probed_names.end(), name)) {
-        hasher.text("directory", directory.path);
-        hasher.text("name", name);
+/// What nothing has: the next look-up looks closer.
+Digest changed_meanwhile() {
+  return digest_of("changed while it was being built");
+}
+
+AskedNames merged_names(const std::vector<InputSet>& sets) {
+  AskedNames merged;
+  for (const InputSet& set : sets) {
+    (void)for_each_asked(set.asked, [&](std::string_view directory, std::string_view name, Found found) {
+      const auto [place, is_new] = merged[std::string(directory)].try_emplace(std::string(name), found);
+      if (!is_new && place->second != found) {
+        place->second = Found::changed;
+      }
+    });
+  }
+  return merged;
+}
+
+std::vector<LookUp> merged_look_ups(const std::vector<InputSet>& sets) {
+  std::map<std::pair<std::string, bool>, std::string>
+      merged; ///< by path, and whether it is of the link itself
+  for (const InputSet& set : sets) {
+    for (const LookUp& look_up : set.look_ups) {
+      const auto [place, is_new] =
+          merged.emplace(std::pair(look_up.path, look_up.is_of_link()), look_up.found);
+      if (!is_new && place->second != look_up.found) {
+        place->second = text_of(Found::changed);
       }
     }
   }
-  return hasher.finish();
+  std::vector<LookUp> look_ups;
+  for (const auto& [question, found] : merged) {
+    look_ups.push_back({question.first, found});
+  }
+  return look_ups;
 }
 
 } // namespace
-
-Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes, const PathBase& base,
-                         const fs::path& generated, DigestMemo& memo) {
-  std::set<fs::path> files;
-  std::set<fs::path> search;
-  Spellings spellings;
-  for (const PassReport& pass : passes) {
-    for (const fs::path& file : pass.files) {
-      if (!lies_below(file, generated)) {
-        files.insert(real_path(file));
-      }
-    }
-    for (const fs::path& directory : pass.search_directories) {
-      search.insert(real_path(directory));
-    }
-    spellings.names.insert(pass.sought_names.begin(), pass.sought_names.end());
-  }
-  Collected collected;
-  InputSet& set = collected.set;
-  set.parts = {part};
-  for (const fs::path& file : files) {
-    const std::optional<FileIdentity> identity = identity_of(file);
-    const bool is_text = identity && identity->size < largest_source;
-    const std::optional<std::string> text = is_text ? read_file(file) : std::nullopt;
-    const std::optional<Digest> content = text ? digest_of(*text) : memo.digest(file);
-    if (!content) {
-      collected.unreadable.push_back(file.string());
-      continue;
-    }
-    set.inputs.push_back({base.portable(file), *content, 1});
-    scan_has_include(text.value_or(""), spellings);
-    scan_upward_includes(text.value_or(""), spellings);
-  }
-  set.probed_names.assign(spellings.names.begin(), spellings.names.end());
-  merge_readers(set.inputs);
-  const RelevantNames relevant(set);
-  DigestMemo fresh{fs::path{}};
-  for (const fs::path& directory : directories_to_watch(files, search, spellings.upward)) {
-    set.directories.push_back(
-        {base.portable(directory), names_digest(directory, fresh), relevant.digest_in(directory)});
-  }
-  set.answers = answers_in(set, base);
-  std::sort(set.directories.begin(), set.directories.end(),
-            [](const WatchedDirectory& a, const WatchedDirectory& b) { return a.path < b.path; });
-  return collected;
-}
 
 InputSet merge(const std::vector<InputSet>& sets, const PathBase& base) {
   InputSet merged;
   std::set<std::string> probed;
   std::map<std::string, WatchedDirectory> directories;
+  Hasher answers;
   for (const InputSet& set : sets) {
     const std::size_t first_part = merged.parts.size();
     merged.parts.insert(merged.parts.end(), set.parts.begin(), set.parts.end());
@@ -322,38 +225,34 @@ InputSet merge(const std::vector<InputSet>& sets, const PathBase& base) {
       merged.inputs.push_back({input.path, input.content, readers});
     }
     for (const WatchedDirectory& directory : set.directories) {
-      directories.emplace(directory.path, directory);
+      const auto [place, is_new] = directories.emplace(directory.path, directory);
+      if (!is_new && place->second.names != directory.names) {
+        place->second.names = changed_meanwhile();
+      }
+      if (directory.relevant) {
+        place->second.relevant = directory.relevant;
+      }
     }
     probed.insert(set.probed_names.begin(), set.probed_names.end());
-  }
-  Hasher answers;
-  for (const InputSet& set : sets) {
     answers.digest("answers", set.answers);
   }
   merged.answers = answers.finish();
-  merge_readers(merged.inputs);
+  sort_inputs(merged.inputs);
+  merged.look_ups = merged_look_ups(sets);
+  merged.asked = packed(merged_names(sets));
   merged.probed_names.assign(probed.begin(), probed.end());
-  // What is relevant in a directory depends on all parts now. A directory that changed since its part was
-  // compiled gets a digest that nothing has: the next look-up asks the compiler again.
+  // What is relevant in a directory depends on all parts now.
   const RelevantNames relevant(merged);
   DigestMemo fresh{fs::path{}};
   for (auto& [path, directory] : directories) {
-    const fs::path absolute = base.absolute(path);
-    const bool same = names_digest(absolute, fresh) == directory.names;
-    directory.relevant = same ? relevant.digest_in(absolute) : digest_of("changed while it was being built");
+    if (directory.relevant) {
+      const fs::path absolute = base.absolute(path);
+      const bool same = names_digest(absolute, fresh) == directory.names;
+      directory.relevant = same ? relevant.digest_in(absolute) : changed_meanwhile();
+    }
     merged.directories.push_back(directory);
   }
   return merged;
-}
-
-std::string changed_since(const InputSet& set, const PathBase& base, std::int64_t since_ns) {
-  for (const Input& input : set.inputs) {
-    const std::optional<FileIdentity> identity = identity_of(base.absolute(input.path));
-    if (!identity || identity->ctime_ns >= since_ns) {
-      return input.path;
-    }
-  }
-  return {};
 }
 
 } // namespace dcuop::key

@@ -2,7 +2,9 @@
 //
 //   {"parts": ["binding.cpp", "link"],
 //    "inputs": [["include", [["op.h", "<digest>", readers], ...]], ...],
-//    "directories": [["include", "<digest of all names>" | null, "<digest of relevant names>"], ...],
+//    "directories": [["include", "<digest of all names>" | null, "<digest of relevant names>" | null], ...],
+//    "look_ups": [["/opt/current", "link to v1"], ...],
+//    "asked": "<packed>",
 //    "answers": "<digest>",
 //    "probed": ["version.h", ...]}
 //
@@ -30,6 +32,14 @@ Digest digest_from(const json& value) {
     throw std::invalid_argument("not a digest");
   }
   return *digest;
+}
+
+std::optional<Digest> optional_digest_from(const json& value) {
+  return value.is_null() ? std::nullopt : std::optional(digest_from(value));
+}
+
+json to_json(const std::optional<Digest>& digest) {
+  return digest ? json(digest->hex()) : json();
 }
 
 std::string name_from(const json& value) {
@@ -67,12 +77,13 @@ InputSet input_set_from(const json& document) {
     }
   }
   for (const json& item : document.at("directories")) {
-    WatchedDirectory directory{name_from(item.at(0)), std::nullopt, digest_from(item.at(2))};
-    if (!item.at(1).is_null()) {
-      directory.names = digest_from(item.at(1));
-    }
-    set.directories.push_back(std::move(directory));
+    set.directories.push_back(
+        {name_from(item.at(0)), optional_digest_from(item.at(1)), optional_digest_from(item.at(2))});
   }
+  for (const json& item : document.at("look_ups")) {
+    set.look_ups.push_back({name_from(item.at(0)), name_from(item.at(1))});
+  }
+  set.asked = document.at("asked").get<std::string>();
   return set;
 }
 
@@ -90,12 +101,17 @@ std::string to_json_text(const InputSet& set) {
   json directories = json::array();
   for (const WatchedDirectory& directory : set.directories) {
     directories.push_back(
-        json::array({escaped_bytes(directory.path), directory.names ? json(directory.names->hex()) : json(),
-                     directory.relevant.hex()}));
+        json::array({escaped_bytes(directory.path), to_json(directory.names), to_json(directory.relevant)}));
+  }
+  json look_ups = json::array();
+  for (const LookUp& look_up : set.look_ups) {
+    look_ups.push_back(json::array({escaped_bytes(look_up.path), escaped_bytes(look_up.found)}));
   }
   const json document = {{"parts", to_json(set.parts)},
                          {"inputs", std::move(inputs)},
                          {"directories", std::move(directories)},
+                         {"look_ups", std::move(look_ups)},
+                         {"asked", set.asked},
                          {"answers", set.answers.hex()},
                          {"probed", to_json(set.probed_names)}};
   return json_text(document);

@@ -14,6 +14,7 @@
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/steps.hpp"
 #include "descriptor.hpp"
+#include "file_status.hpp"
 
 namespace dcuop {
 
@@ -27,10 +28,6 @@ namespace {
     hint = "check the permissions, or choose another place with DCUOP_CACHE_DIR";
   }
   throw Error(ExitCode::environment, what + " " + path.string() + ": " + error_text(error), hint);
-}
-
-std::int64_t nanoseconds(const timespec& time) {
-  return time.tv_sec * 1'000'000'000LL + time.tv_nsec;
 }
 
 struct DirectoryCloser {
@@ -48,6 +45,25 @@ std::vector<std::string> names_in(DIR* directory) {
     }
   }
   return names;
+}
+
+const char* kind_of(DIR* directory, const dirent& entry) {
+  unsigned char type = entry.d_type;
+  struct stat status {};
+  if (type == DT_UNKNOWN && // the file system does not say
+      ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    type = IFTODT(status.st_mode);
+  }
+  switch (type) {
+  case DT_DIR:
+    return "/d";
+  case DT_REG:
+    return "/-";
+  case DT_LNK:
+    return "/l";
+  default:
+    return "/?";
+  }
 }
 
 std::optional<std::string> read_at_most(const fs::path& path, std::size_t limit) {
@@ -254,15 +270,7 @@ std::optional<FileIdentity> identity_of(const fs::path& path) {
   if (::stat(path.c_str(), &status) != 0) {
     return std::nullopt;
   }
-  FileIdentity identity;
-  identity.device = status.st_dev;
-  identity.inode = status.st_ino;
-  identity.size = static_cast<std::uint64_t>(status.st_size);
-  identity.mtime_ns = nanoseconds(status.st_mtim);
-  identity.ctime_ns = nanoseconds(status.st_ctim);
-  identity.mode = status.st_mode;
-  identity.owner = status.st_uid;
-  return identity;
+  return identity_from(status);
 }
 
 std::optional<std::string> read_file(const fs::path& path) {
@@ -338,6 +346,22 @@ std::vector<std::string> list_directory(const fs::path& path) {
   std::vector<std::string> names = names_in(directory.get());
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<std::string> list_names_and_kinds(const fs::path& path) {
+  const Directory directory(::opendir(path.c_str()));
+  if (!directory) {
+    return {};
+  }
+  std::vector<std::string> entries;
+  while (const dirent* entry = ::readdir(directory.get())) { // NOLINT(concurrency-mt-unsafe): one stream a thread
+    const std::string_view name(entry->d_name);
+    if (name != "." && name != "..") {
+      entries.push_back(std::string(name) + kind_of(directory.get(), *entry));
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
 }
 
 fs::path absolute_from(const fs::path& path, const fs::path& base) {

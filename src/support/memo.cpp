@@ -43,6 +43,7 @@ std::optional<Digest> content_of(const std::filesystem::path& path, const FileId
     return std::nullopt;
   }
   Hasher hasher;
+  hasher.text("kind", "directory"); // an empty one is no empty file
   for (const std::string& name : list_names_and_kinds(path)) {
     hasher.text("name", name);
   }

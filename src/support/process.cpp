@@ -25,6 +25,7 @@
 #include "dcuop/support/files.hpp"
 #include "descriptor.hpp"
 #include "supervisor.hpp"
+#include "trace_reader.hpp"
 
 namespace dcuop {
 
@@ -189,6 +190,9 @@ class Child {
     result.wall = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started_);
     judge(result);
     result.timed_out = limit_passed && result.signal != 0;
+    if (was_traced_) {
+      result.accesses = trace_.take();
+    }
     return result;
   }
 
@@ -210,6 +214,10 @@ class Child {
     } else {
       output.writing = open_above(command_.output_file, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND);
     }
+    Pipe accesses;
+    if (command_.trace) {
+      accesses = make_pipe();
+    }
     supervision::Start start;
     start.program = program.c_str();
     start.argv = argv_pointers.data();
@@ -220,28 +228,32 @@ class Child {
     start.input = input.get();
     start.output = output.writing.get();
     start.diagnostics = diagnostics.writing ? diagnostics.writing.get() : output.writing.get();
+    start.accesses = accesses.writing ? accesses.writing.get() : -1;
     started_ = Clock::now();
     supervisor_ = fork_supervisor(start);
     report_ = std::move(report.reading);
     output_ = std::move(output.reading);
     diagnostics_ = std::move(diagnostics.reading);
+    accesses_ = std::move(accesses.reading);
   }
 
-  /// Reads all three pipes until the supervisor has ended. True when the time limit passed.
+  /// Reads all pipes until the supervisor has ended. True when the time limit passed.
   bool collect(ProcessResult& result) {
     std::optional<Clock::time_point> deadline;
     if (command_.limit) {
       deadline = started_ + *command_.limit;
     }
     bool limit_passed = false;
-    for (const Descriptor* descriptor : {&report_, &output_, &diagnostics_}) {
+    for (const Descriptor* descriptor : {&report_, &output_, &diagnostics_, &accesses_}) {
       if (*descriptor) {
         ::fcntl(descriptor->get(), F_SETFL, O_NONBLOCK);
       }
     }
     while (report_) {
-      std::array<pollfd, 3> waiting{
-          {{report_.get(), POLLIN, 0}, {output_.get(), POLLIN, 0}, {diagnostics_.get(), POLLIN, 0}}};
+      std::array<pollfd, 4> waiting{{{report_.get(), POLLIN, 0},
+                                     {output_.get(), POLLIN, 0},
+                                     {diagnostics_.get(), POLLIN, 0},
+                                     {accesses_.get(), POLLIN, 0}}};
       const int ready = ::poll(waiting.data(), waiting.size(), poll_timeout(deadline));
       if (ready == 0 && deadline && Clock::now() >= *deadline) {
         ::kill(supervisor_, SIGTERM);
@@ -250,13 +262,21 @@ class Child {
       }
       read_available(output_, result.output);
       read_available(diagnostics_, result.diagnostics);
+      read_accesses();
       read_available(report_, report_bytes_);
     }
     // The writers are gone; what they wrote may not be read yet. Somebody who could not be killed may hold
     // the other end still, so that one does not wait for the end of it.
     read_available(output_, result.output);
     read_available(diagnostics_, result.diagnostics);
+    read_accesses();
     return limit_passed;
+  }
+
+  void read_accesses() {
+    std::string bytes;
+    read_available(accesses_, bytes);
+    trace_.add(bytes);
   }
 
   static int poll_timeout(const std::optional<Clock::time_point>& deadline) {
@@ -283,7 +303,7 @@ class Child {
     }
   }
 
-  void judge(ProcessResult& result) const {
+  void judge(ProcessResult& result) {
     Report report;
     if (report_bytes_.size() != sizeof report) {
       result.signal = SIGKILL;
@@ -293,6 +313,7 @@ class Child {
     }
     report_bytes_.copy(reinterpret_cast<char*>(&report), sizeof report);
     result.peak_memory = report.peak_kib * 1024;
+    was_traced_ = report.traced;
     if (report.failed_stage != Stage::none) {
       result.exit_code = not_started;
       result.diagnostics = failure_text(report);
@@ -323,7 +344,10 @@ class Child {
   Descriptor report_;
   Descriptor output_;
   Descriptor diagnostics_;
+  Descriptor accesses_;
   std::string report_bytes_;
+  TraceReader trace_;
+  bool was_traced_ = false;
 };
 
 extern "C" void end_with_children(int signal) {

@@ -14,8 +14,11 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tracer.hpp"
 
 namespace dcuop::supervision {
 
@@ -31,6 +34,7 @@ struct Tree {
   pid_t child = -1;
   bool child_ended = false;
   Report report;
+  tracing::Tracer* tracer = nullptr; ///< of a traced tree
 };
 
 void write_whole(int descriptor, const void* data, std::size_t size) {
@@ -106,7 +110,7 @@ pid_t parent_of(pid_t process) {
 /// Closes all but the descriptors that are needed. A copy of another child's pipe would keep that pipe from
 /// ending, a copy of the lifeline's write end would keep this process from seeing dcuop's end, and a copy of
 /// a lock's descriptor would keep the lock.
-void close_all_but(std::array<int, 6> kept) {
+void close_all_but(std::array<int, 7> kept) {
   std::sort(kept.begin(), kept.end());
   unsigned next = 0;
   const auto close_up_to = [&next](unsigned end) { // exclusive
@@ -140,8 +144,18 @@ void close_all_but(std::array<int, 6> kept) {
   ::_exit(127);
 }
 
+/// Waits until the supervisor has said whether it traces this process.
+void be_traced(int verdict_pipe) {
+  char traced = 0;
+  while (::read(verdict_pipe, &traced, 1) < 0 && errno == EINTR) {
+  }
+  if (traced != 0) {
+    (void)tracing::install_filter(); // where it fails no call stops, which the tracer sees
+  }
+}
+
 /// In the program's own process: the descriptors, signals and directory that it starts with.
-[[noreturn]] void become_program(const Start& start, pid_t supervisor, int failure_pipe) {
+[[noreturn]] void become_program(const Start& start, pid_t supervisor, int failure_pipe, int verdict_pipe) {
   ::setpgid(0, 0);
   // The supervisor has one thread, so that its death signal means its death. It may have come already.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -163,6 +177,9 @@ void close_all_but(std::array<int, 6> kept) {
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (start.accesses >= 0) {
+    be_traced(verdict_pipe);
+  }
   // A script that was written just now may still be open for writing in a process that another thread forked
   // and that has not yet come to its exec (https://github.com/golang/go/issues/22315).
   for (int attempt = 0; attempt < 50; ++attempt) {
@@ -176,27 +193,34 @@ void close_all_but(std::array<int, 6> kept) {
   give_up(failure_pipe, Stage::execute);
 }
 
-/// Collects every process that has ended; false when there are no children any more.
-bool reap(Tree& tree) {
-  while (true) {
-    int status = 0;
-    rusage usage{};
-    const pid_t ended = ::wait4(-1, &status, WNOHANG, &usage);
-    if (ended == 0) {
-      return true;
-    }
-    if (ended < 0) {
-      if (errno == EINTR) {
-        continue;
-      }
-      return false;
-    }
+/// Takes the next process that has ended, or stopped for the tracer, which lets it go on. 0 when there is none just now
+/// (WNOHANG) or a signal came, -1 when there are no children any more.
+pid_t take_one(Tree& tree, int options) {
+  int status = 0;
+  rusage usage{};
+  const pid_t process = ::wait4(-1, &status, options | __WALL, &usage);
+  if (process < 0) {
+    return errno == EINTR ? 0 : -1;
+  }
+  if (process > 0 && WIFSTOPPED(status)) {
+    tree.tracer->handle_stop(process, status);
+  } else if (process > 0) {
     tree.report.peak_kib = std::max(tree.report.peak_kib, static_cast<std::uint64_t>(usage.ru_maxrss));
-    if (ended == tree.child) {
+    if (process == tree.child) {
       tree.child_ended = true;
       tree.report.status = status;
     }
   }
+  return process;
+}
+
+/// False when there are no children any more.
+bool reap(Tree& tree) {
+  pid_t taken = 1;
+  while (taken > 0) {
+    taken = take_one(tree, WNOHANG);
+  }
+  return taken == 0;
 }
 
 /// Until the program ends, dcuop ends, or dcuop asks for the end.
@@ -215,6 +239,40 @@ void wait_for_an_end(const Start& start, Tree& tree, int signals) {
       return;
     }
   }
+}
+
+/// The same for a traced tree, which stops up to 100,000 times: one wait4(2) a stop, and a look at dcuop ten times a
+/// second, for which an alarm interrupts the waiting.
+void trace_until_an_end(const Start& start, Tree& tree, int signals) {
+  struct sigaction interrupt {};
+  interrupt.sa_handler = [](int) {};
+  ::sigaction(SIGALRM, &interrupt, nullptr);
+  sigset_t alarm;
+  ::sigemptyset(&alarm);
+  ::sigaddset(&alarm, SIGALRM);
+  ::sigprocmask(SIG_UNBLOCK, &alarm, nullptr);
+  constexpr itimerval tick{{0, 100'000}, {0, 100'000}};
+  ::setitimer(ITIMER_REAL, &tick, nullptr);
+  while (!tree.child_ended) {
+    const pid_t taken = take_one(tree, 0);
+    if (taken < 0) {
+      break;
+    }
+    if (taken > 0) {
+      continue;
+    }
+    pollfd lifeline{start.lifeline, POLLIN, 0};
+    signalfd_siginfo arrived{};
+    bool end_is_wanted = ::poll(&lifeline, 1, 0) > 0;
+    while (::read(signals, &arrived, sizeof arrived) == sizeof arrived) {
+      end_is_wanted |= arrived.ssi_signo == SIGTERM;
+    }
+    if (end_is_wanted) {
+      break;
+    }
+  }
+  constexpr itimerval off{};
+  ::setitimer(ITIMER_REAL, &off, nullptr);
 }
 
 /// Kills what is left of the tree. As the subreaper of all descendants, this process inherits those whose
@@ -242,7 +300,8 @@ void end_tree(Tree& tree) {
 } // namespace
 
 void supervise(const Start& start) {
-  close_all_but({start.lifeline, start.report, start.input, start.output, start.diagnostics, -1});
+  close_all_but(
+      {start.lifeline, start.report, start.input, start.output, start.diagnostics, start.accesses, -1});
   // Taken, so that nothing opened below is where the program's streams go.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(start.input, stream);
@@ -258,13 +317,15 @@ void supervise(const Start& start) {
   ::sigaddset(&watched, SIGTERM);
   const int signals = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   std::array<int, 2> failure_pipe{-1, -1};
+  std::array<int, 2> verdict_pipe{-1, -1};
   const pid_t self = ::getpid();
   Tree tree;
-  if (signals >= 0 && ::pipe2(failure_pipe.data(), O_CLOEXEC) == 0) {
+  if (signals >= 0 && ::pipe2(failure_pipe.data(), O_CLOEXEC) == 0 &&
+      ::pipe2(verdict_pipe.data(), O_CLOEXEC) == 0) {
     tree.child = ::fork();
   }
   if (tree.child == 0) {
-    become_program(start, self, failure_pipe[1]);
+    become_program(start, self, failure_pipe[1], verdict_pipe[0]);
   }
   if (tree.child < 0) {
     tree.report.failed_stage = Stage::fork;
@@ -277,9 +338,21 @@ void supervise(const Start& start) {
   ::close(start.input);
   ::close(start.output);
   ::close(start.diagnostics);
+  tracing::Tracer tracer(start.accesses);
+  tree.tracer = &tracer;
+  if (start.accesses >= 0) {
+    tree.report.traced = tracing::Tracer::attach(tree.child);
+    const char verdict = tree.report.traced ? 1 : 0;
+    write_whole(verdict_pipe[1], &verdict, sizeof verdict);
+  }
 
-  wait_for_an_end(start, tree, signals);
+  if (tree.report.traced) {
+    trace_until_an_end(start, tree, signals);
+  } else {
+    wait_for_an_end(start, tree, signals);
+  }
   end_tree(tree);
+  tree.report.traced = tracer.finish() > 0 && tree.report.traced;
 
   // Empty when the program was started: its copy of the write end closed then.
   StartFailure failure;

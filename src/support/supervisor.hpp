@@ -18,6 +18,7 @@ struct Start {
   int input = -1;
   int output = -1;
   int diagnostics = -1;
+  int accesses = -1; ///< write end, for the tracer's records; -1: the tree is not traced
 };
 
 enum class Stage : std::int32_t { none, fork, working_directory, execute };
@@ -28,6 +29,7 @@ struct Report {
   Stage failed_stage = Stage::none;
   std::int32_t error = 0; ///< errno of the failed stage
   std::uint64_t peak_kib = 0;
+  bool traced = false; ///< every file that the tree asked for was written to Start::accesses
 };
 
 /// Runs in the forked process, with all signals blocked. SIGTERM makes it end the tree. Async-signal-safe, as

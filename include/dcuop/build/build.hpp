@@ -45,6 +45,7 @@ struct Options {
   bool forbidden = false; ///< DCUOP_BUILD=never: Error(build_forbidden) instead of a build
   std::optional<std::chrono::seconds> lock_timeout; ///< Error(lock_timeout) when it passes
   std::chrono::seconds lock_wait{600};              ///< after that the op is built privately
+  bool trace = true; ///< false: inputs are taken from depfiles, as where the kernel does not permit tracing
 };
 
 /// Told what happens, from several threads. Calls are made outside of any lock of the builder's.

@@ -1,6 +1,6 @@
 #pragma once
-// Every file that a build read, by content, and the directories in which a new file could be found instead.
-// Paths below the op's workspace are kept relative to the op, so that a moved checkout is a hit.
+// Every file that a build read, by content, and every name that it asked for, by what was there. Paths below the op's
+// workspace are kept relative to the op, so that a moved checkout is a hit.
 
 #include <cstdint>
 #include <filesystem>
@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "dcuop/key/compiler_report.hpp"
 #include "dcuop/support/digest.hpp"
 #include "dcuop/support/memo.hpp"
 
@@ -18,7 +17,9 @@ namespace dcuop::key {
 struct PathBase {
   std::filesystem::path directory; ///< the op's, absolute
   std::filesystem::path workspace; ///< absolute; what lies below is kept relative to `directory`
+  /// Lexically normal.
   [[nodiscard]] std::string portable(const std::filesystem::path& path) const;
+  /// As it is written: behind a link ".." does not lead to where the path's text says.
   [[nodiscard]] std::filesystem::path absolute(const std::string& portable_path) const;
 };
 
@@ -29,56 +30,72 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
-/// A directory on a search path (or below one, where an include names a subdirectory).
+/// What is at a path, links followed.
+enum class Found : char {
+  nothing = '-',
+  file = 'f',
+  directory = 'd',
+  other = 'o',
+  changed = '!', ///< two parts of a build found different things: no answer is this
+};
+[[nodiscard]] Found found_at(const std::filesystem::path& path);
+
+/// A directory in which names were asked for, or could have been.
 struct WatchedDirectory {
   std::string path;            ///< portable
-  std::optional<Digest> names; ///< of all its entries' names; nullopt: it does not exist
-  Digest relevant;             ///< of those names that an include or link of this build could mean
+  std::optional<Digest> names; ///< of its entries' names and kinds; nullopt: it does not exist
+  /// When nobody saw which names were asked for (the compiler was not traced): of those of its names that an include
+  /// or a link of this build could mean.
+  std::optional<Digest> relevant;
   bool operator==(const WatchedDirectory&) const = default;
 };
+
+/// A question whose answer no directory's names give: what a symbolic link says or leads to.
+struct LookUp {
+  std::string path;  ///< portable
+  std::string found; ///< "link to v1", or a Found: "nothing", "file", ...
+  [[nodiscard]] bool is_of_link() const { return found.starts_with("link to "); }
+  bool operator==(const LookUp&) const = default;
+};
+
+/// What a LookUp says: of the link itself, or of what is there through it.
+[[nodiscard]] std::string answer_at(const std::filesystem::path& path, bool of_the_link);
 
 /// How files compare with what a set recorded.
 struct Comparison {
   std::vector<Input> changed;        ///< inputs with other content, or gone
+  std::vector<LookUp> answers;       ///< other answers: what they were
   std::vector<std::string> shadowed; ///< directories whose relevant names changed: a dependency pass must say
-  [[nodiscard]] bool unchanged() const { return changed.empty() && shadowed.empty(); }
+  [[nodiscard]] bool unchanged() const { return changed.empty() && answers.empty() && shadowed.empty(); }
+  [[nodiscard]] bool only_compiler_can_tell() const {
+    return changed.empty() && answers.empty() && !shadowed.empty();
+  }
 };
 
 struct InputSet {
   std::vector<std::string> parts;            ///< the units, then "link"
   std::vector<Input> inputs;                 ///< sorted by path, unique
   std::vector<WatchedDirectory> directories; ///< sorted by path, unique
-  std::vector<std::string> probed_names;     ///< path components of __has_include arguments, sorted
+  std::vector<LookUp> look_ups;              ///< sorted by path, unique
+  std::string asked;                         ///< the names asked for in the directories: see asked_names.hpp
 
-  /// Which of the probed names the watched directories hold: what __has_include was answered.
-  Digest answers;
+  // Where the compiler was not traced:
+  std::vector<std::string> probed_names; ///< path components of __has_include arguments, sorted
+  Digest answers; ///< which of the probed names the watched directories hold: what __has_include was answered
 
-  /// Of the inputs' paths and contents, and the answers. Directories never change the bytes by themselves.
+  /// Of the inputs' paths and contents, and of all answers.
   [[nodiscard]] Digest digest() const;
   /// Of everything; names the index record.
   [[nodiscard]] Digest record_digest() const;
   [[nodiscard]] std::vector<std::string> readers_of(const Input& input) const;
 };
 
-/// `first_only` stops at the first changed input (a look-up); explain wants all.
+/// `first_only` stops at the first difference (a look-up); explain wants all.
 [[nodiscard]] Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo,
                                  bool first_only);
 
-/// The union of the passes that built `part`, digested now. Files below `generated` (the private build directory)
-/// are left out. Large files (libraries) are asked of `memo`.
-struct Collected {
-  InputSet set;
-  std::vector<std::string> unreadable; ///< files that could not be read: the result must not be cached then
-};
-[[nodiscard]] Collected collect_inputs(const std::string& part, const std::vector<PassReport>& passes,
-                                       const PathBase& base, const std::filesystem::path& generated,
-                                       DigestMemo& memo);
 /// The union of several parts' sets.
 [[nodiscard]] InputSet merge(const std::vector<InputSet>& sets, const PathBase& base);
-
-/// The first input whose ctime is not before `since_ns` (nanoseconds since the epoch): the compiler may have
-/// read it before or after that change, so the result must not be published. "" when there is none.
-[[nodiscard]] std::string changed_since(const InputSet& set, const PathBase& base, std::int64_t since_ns);
 
 [[nodiscard]] std::string to_json_text(const InputSet& set);
 /// nullopt for text that is not such JSON.

@@ -57,6 +57,9 @@ std::vector<fs::path> remove_tree(const fs::path& path) noexcept;
 /// Names in a directory, sorted; empty when it cannot be read.
 [[nodiscard]] std::vector<std::string> list_directory(const fs::path& path);
 
+/// The same with what each name is itself, links not followed: "lib/d", "op.h/-", "current/l", "socket/?".
+[[nodiscard]] std::vector<std::string> list_names_and_kinds(const fs::path& path);
+
 /// Lexically absolute and normal, without resolving symbolic links; relative ones are taken from `base`.
 [[nodiscard]] fs::path absolute_from(const fs::path& path, const fs::path& base);
 

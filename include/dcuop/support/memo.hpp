@@ -19,7 +19,7 @@ namespace dcuop {
 struct Witness {
   std::filesystem::path path;
   std::optional<FileIdentity> identity; ///< nullopt: the path must not exist
-  std::optional<Digest> content;        ///< of a regular file; a directory's is that of its sorted names
+  std::optional<Digest> content;        ///< of a regular file; a directory's: names and kinds of its entries
   bool settled =
       false; ///< an equal identity means equal content: it did not change just now, nor in the future
 };
@@ -61,7 +61,8 @@ class DigestMemo {
   DigestMemo(DigestMemo&&) noexcept;
   DigestMemo& operator=(DigestMemo&&) noexcept;
 
-  /// nullopt when the file is not there or cannot be read. A directory's digest is that of its sorted names.
+  /// nullopt when the file is not there or cannot be read. A directory's digest is that of its
+  /// entries' names and kinds.
   /// Fastest when asked in the order of the paths.
   [[nodiscard]] std::optional<Digest> digest(const std::filesystem::path& path);
   /// Writes what was learnt, atomically; false (and nothing lost) when it cannot.

@@ -11,8 +11,19 @@
 #include <vector>
 
 #include "dcuop/support/environment.hpp"
+#include "dcuop/support/files.hpp"
 
 namespace dcuop {
+
+/// A path that a traced process tree asked the kernel for, once or more often.
+struct FileAccess {
+  std::string path; ///< as it was written, when `is_relative`; else absolute, with links and ".." in it
+  bool is_relative = false;   ///< to Command::working_directory
+  bool was_read = false;      ///< opened for reading, or executed; a directory: its names may have been read
+  bool was_written = false;   ///< made, written, renamed or removed, at any time
+  bool link_was_read = false; ///< readlink(2), lstat(2)
+  std::optional<FileIdentity> first; ///< what was there at the first time; nullopt: nothing
+};
 
 struct Command {
   std::vector<std::string> argv; ///< argv[0]: looked up on the PATH of `environment` unless it has a slash
@@ -21,6 +32,8 @@ struct Command {
   std::optional<std::chrono::milliseconds> limit; ///< wall time after which the tree is killed
   std::filesystem::path
       output_file; ///< when set, stdout and stderr go there (it is emptied first), interleaved
+  bool trace =
+      false; ///< ask for ProcessResult::accesses. The tree cannot gain privileges then (setuid programs)
 };
 
 struct ProcessResult {
@@ -31,6 +44,9 @@ struct ProcessResult {
   std::string diagnostics; ///< stderr, or why the program could not be started
   std::chrono::milliseconds wall{0};
   std::uint64_t peak_memory = 0; ///< bytes, the largest process of the tree (wait4's ru_maxrss)
+  /// All paths that the tree asked for, in no order, each once. nullopt: not asked for, or ptrace(2) or seccomp(2) is
+  /// not permitted here (some containers, a debugger), or a program ran that cannot be followed (32-bit).
+  std::optional<std::vector<FileAccess>> accesses;
 
   [[nodiscard]] bool ok() const { return exit_code == 0; }
 };

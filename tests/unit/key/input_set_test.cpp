@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "dcuop/key/collect_inputs.hpp"
 #include "dcuop/support/files.hpp"
 
 namespace dcuop::key {
@@ -38,7 +39,7 @@ class InputSetTest : public ::testing::Test {
                   root_ / "private/gen.h"};
     pass.search_directories = {root_ / "ws/op/one", root_ / "ws/op/two", root_ / "sys", root_ / "absent"};
     DigestMemo memo{fs::path{}};
-    Collected collected = collect_inputs(part, {pass}, base_, root_ / "private", memo);
+    Collected collected = collect_reported({part, root_ / "private", {}}, {pass}, base_, memo);
     EXPECT_THAT(collected.unreadable, IsEmpty());
     return std::move(collected.set);
   }
@@ -149,7 +150,7 @@ TEST_F(InputSetTest, MergeKeepsTheReadersApart) {
   PassReport pass;
   pass.files = {root_ / "sys/y.h"};
   DigestMemo memo{fs::path{}};
-  const InputSet link = collect_inputs("link", {pass}, base_, root_ / "private", memo).set;
+  const InputSet link = collect_reported({"link", root_ / "private", {}}, {pass}, base_, memo).set;
   const InputSet merged = merge({a, link}, base_);
   EXPECT_THAT(merged.parts, ElementsAre("a.cpp", "link"));
   EXPECT_THAT(merged.readers_of(merged.inputs[0]), ElementsAre("a.cpp", "link"));

@@ -89,8 +89,9 @@ TEST_F(SettledFiles, AreReadAnewWhenChangedBehindTheMtime) {
 TEST_F(SettledFiles, CoverDirectories) {
   DigestMemo memo(memo_file_);
   Hasher names;
+  names.text("kind", "directory");
   for (const fs::path& path : files_) {
-    names.text("name", path.filename().string());
+    names.text("name", path.filename().string() + "/-");
   }
   EXPECT_EQ(memo.digest(headers_), names.finish());
   EXPECT_FALSE(memo.digest(headers_ / "none"));

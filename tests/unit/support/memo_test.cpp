@@ -216,7 +216,10 @@ TEST(Witness, DescribesWhatIsThere) {
   const Witness file = witness_of(directory.write("file", "abc"));
   EXPECT_EQ(file.content, digest_of("abc"));
   EXPECT_EQ(file.identity, identity_of(directory / "file"));
-  EXPECT_EQ(witness_of(directory.path()).content, Hasher().text("name", "file").finish());
+  EXPECT_EQ(witness_of(directory.path()).content,
+            Hasher().text("kind", "directory").text("name", "file/-").finish());
+  fs::create_directory(directory / "empty");
+  EXPECT_NE(witness_of(directory / "empty").content, witness_of(directory.write("empty file", "")).content);
   EXPECT_TRUE(witness_of("/dev/null").identity);
   EXPECT_FALSE(witness_of("/dev/null").content);
 }
