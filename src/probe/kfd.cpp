@@ -22,26 +22,30 @@ using Properties = std::map<std::string, std::uint64_t, std::less<>>;
 
 std::vector<std::uint32_t> node_numbers(const fs::path& nodes);
 Properties parse_properties(std::string_view text);
-void read_node(const fs::path& directory, std::uint32_t number, KfdReading& into);
+void read_node(const fs::path& file, std::uint32_t number, KfdReading& into);
 void look_at_device_file(const fs::path& root, KfdReading& into);
 
 } // namespace
 
-KfdReading read_kfd(const fs::path& root) {
+KfdReading read_kfd(const fs::path& root, bool is_saved) {
   KfdReading reading;
-  look_at_device_file(root, reading);
+  if (!is_saved) {
+    look_at_device_file(root, reading);
+  }
   const bool device_file_missing = !reading.problems.empty() && reading.problems[0].ends_with("is missing");
 
-  const fs::path topology = root / "sys/class/kfd/kfd/topology";
+  const fs::path topology = inside(root, "/sys/class/kfd/kfd/topology");
   std::error_code ignored;
   reading.has_topology = fs::is_directory(topology, ignored);
   if (!reading.has_topology) {
     reading.problems.emplace_back("/sys/class/kfd/kfd/topology is missing");
     return reading;
   }
-  for (const std::uint32_t number : node_numbers(topology / "nodes")) {
-    read_node(topology / "nodes" / std::to_string(number), number, reading);
+  const fs::path nodes = inside(root, topology / "nodes");
+  for (const std::uint32_t number : node_numbers(nodes)) {
+    read_node(inside(root, nodes / std::to_string(number) / "properties"), number, reading);
   }
+  reading.listed = reading.devices.size();
   if (device_file_missing && !reading.devices.empty()) {
     reading.problems.emplace_back("the topology names " + counted(reading.devices.size(), "device") +
                                   ", out of reach without /dev/kfd (not passed into this container?)");
@@ -69,7 +73,7 @@ namespace {
 
 /// Not in the group of /dev/kfd: the device is there and can be built for, but not launched on.
 void look_at_device_file(const fs::path& root, KfdReading& into) {
-  const fs::path kfd = root / "dev/kfd";
+  const fs::path kfd = inside(root, "/dev/kfd");
   if (::access(kfd.c_str(), R_OK | W_OK) == 0) {
     return;
   }
@@ -102,9 +106,9 @@ std::string uuid_of(std::uint64_t unique_id) {
   return text.data();
 }
 
-void read_node(const fs::path& directory, std::uint32_t number, KfdReading& into) {
+void read_node(const fs::path& file, std::uint32_t number, KfdReading& into) {
   const std::string label = "node " + std::to_string(number);
-  const std::optional<std::string> text = read_file(directory / "properties");
+  const std::optional<std::string> text = read_file(file);
   if (!text) {
     // The kernel answers EPERM for a device that the process' cgroup does not allow.
     into.problems.push_back(label + ": properties cannot be read (not allowed in this container?)");
@@ -130,6 +134,7 @@ void read_node(const fs::path& directory, std::uint32_t number, KfdReading& into
   if (const std::uint64_t per_unit = value("simd_per_cu"); per_unit != 0) {
     found.device.compute_units = static_cast<std::uint32_t>(simds / per_unit);
   }
+  found.device.wavefront = static_cast<std::uint32_t>(value("wave_front_size"));
   found.node = number;
   found.uuid = uuid_of(value("unique_id"));
   into.devices.push_back(std::move(found));

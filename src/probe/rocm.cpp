@@ -40,9 +40,9 @@ std::string number_in_name(const fs::path& root) {
   return !error && name.starts_with("dtk") ? number_in(name) : std::string();
 }
 
-void read_version(Rocm& rocm) {
+void read_version(Rocm& rocm, const fs::path& tree) {
   const auto dtk_file = rocm.root / ".dtk_version";
-  if (const auto number = number_in_file(dtk_file); !number.empty()) {
+  if (const auto number = number_in_file(inside(tree, dtk_file)); !number.empty()) {
     rocm.is_dtk = true;
     rocm.version = number;
     rocm.version_source = dtk_file;
@@ -50,7 +50,7 @@ void read_version(Rocm& rocm) {
   }
   // On a DTK .info/rocm_version holds DTK's number; there .info/version, if any, is not DTK's.
   for (const auto* name : {".info/rocm_version", ".info/version"}) {
-    const auto number = number_in_file(rocm.root / name);
+    const auto number = number_in_file(inside(tree, rocm.root / name));
     if (!number.empty() &&
         (rocm.version.empty() || is_dtk_number(number) || name == std::string(".info/version"))) {
       rocm.version = number;
@@ -65,8 +65,8 @@ void read_version(Rocm& rocm) {
     rocm.is_dtk = true;
     rocm.version = number;
     rocm.version_source = fs::canonical(rocm.root);
-  } else if (identity_of(rocm.root / "hip/lib/libgalaxyhip.so") ||
-             identity_of(rocm.root / "hip/lib/libgalaxyhip.so.5")) {
+  } else if (identity_of(inside(tree, rocm.root / "hip/lib/libgalaxyhip.so")) ||
+             identity_of(inside(tree, rocm.root / "hip/lib/libgalaxyhip.so.5"))) {
     rocm.is_dtk = true; // the HIP runtime that only DTK has
   }
 }
@@ -91,7 +91,9 @@ std::vector<Candidate> candidates(const Machine& machine) {
     }
   }
   const auto hipcc = machine.environment.get_nonempty("DCUOP_HIPCC");
-  if (const auto program = machine.environment.find_program(hipcc.value_or("hipcc"))) {
+  if (machine.is_saved) {
+    // what is on PATH is another machine's
+  } else if (const auto program = machine.environment.find_program(hipcc.value_or("hipcc"))) {
     const auto path = absolute_from(*program, machine.working_directory);
     all.push_back(
         {without_hip_part(path.parent_path().parent_path()), hipcc ? "DCUOP_HIPCC" : "hipcc on PATH"});
@@ -109,11 +111,17 @@ std::optional<Rocm> find_rocm(const Machine& machine) {
     const auto identity = identity_of(candidate.root);
     if (identity && identity->is_directory()) {
       Rocm rocm{candidate.root, candidate.origin, false, {}, {}};
-      read_version(rocm);
+      read_version(rocm, machine.root);
       return rocm;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Rocm> toolkit_at(const Machine& machine, const fs::path& path, const std::string& origin) {
+  Rocm rocm{inside(machine.root, path), origin, false, {}, {}};
+  read_version(rocm, machine.root);
+  return rocm.version.empty() && !rocm.is_dtk ? std::nullopt : std::optional(rocm);
 }
 
 } // namespace dcuop::probe

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "dcuop/probe/machine.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 
@@ -55,7 +56,7 @@ std::string hip_version_in(const fs::path& path) {
 } // namespace
 
 fs::path below_root(const fs::path& root, const fs::path& path) {
-  return root == "/" || !path.is_absolute() ? path : root / path.relative_path();
+  return path.is_absolute() ? inside(root, path) : path;
 }
 
 std::vector<fs::path> installation_roots(const fs::path& program, const Environment& environment) {

@@ -8,6 +8,7 @@
 
 #include "dcuop/elf/bundle.hpp"
 #include "dcuop/probe/devices.hpp"
+#include "dcuop/support/error.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::probe {
@@ -50,6 +51,16 @@ Rocminfo parse_rocminfo(std::string_view text) {
   std::erase_if(result.agents, [](const RocminfoAgent& agent) { return agent.name.empty(); });
   result.problem = join(problems, "; ");
   return result;
+}
+
+SavedRocminfo read_saved_rocminfo(std::string_view text, const std::string& origin) {
+  SavedRocminfo saved{parse_rocminfo(text), origin};
+  if (!saved.told.recognised()) {
+    throw Error(ExitCode::usage,
+                origin + (trimmed(text).empty() ? " is empty" : " holds no agent and no message of rocminfo"),
+                "save the whole output of rocminfo: rocminfo > FILE 2>&1");
+  }
+  return saved;
 }
 
 namespace {

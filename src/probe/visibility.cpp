@@ -6,6 +6,7 @@
 #include "visibility.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -18,12 +19,27 @@ namespace {
 
 constexpr std::string_view rocr_variable = "ROCR_VISIBLE_DEVICES";
 
+/// ROCr takes a UUID in any case, and its beginning where that is one device's alone.
+bool names_uuid(std::string_view entry, const std::string& uuid) {
+  const auto same = [](char a, char b) {
+    return std::toupper(static_cast<unsigned char>(a)) == std::toupper(static_cast<unsigned char>(b));
+  };
+  return entry.size() <= uuid.size() && uuid != "GPU-XX" &&
+         std::equal(entry.begin(), entry.end(), uuid.begin(), same);
+}
+
 std::optional<std::size_t> index_named(std::string_view entry, const std::vector<NumberedDevice>& devices) {
-  if (entry.starts_with("GPU-")) {
-    const auto found = std::find_if(devices.begin(), devices.end(),
-                                    [&](const NumberedDevice& device) { return device.uuid == entry; });
-    return found == devices.end() ? std::nullopt
-                                  : std::optional(static_cast<std::size_t>(found - devices.begin()));
+  if (entry.starts_with("GPU-") || entry.starts_with("gpu-")) {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      if (entry.size() > 4 && names_uuid(entry, devices[i].uuid)) {
+        if (found) {
+          return std::nullopt;
+        }
+        found = i;
+      }
+    }
+    return found;
   }
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
@@ -33,51 +49,68 @@ std::optional<std::size_t> index_named(std::string_view entry, const std::vector
   return index;
 }
 
-void keep_listed(std::string_view variable, const std::string& value, std::vector<NumberedDevice>& devices,
-                 std::vector<std::string>& notes) {
-  if (devices.empty()) {
-    return;
-  }
-  std::vector<std::size_t> kept;
+struct Kept {
+  std::vector<std::size_t> indices;
+  std::string unknown_entry;
+};
+
+Kept kept_by(std::string_view variable, const std::string& value,
+             const std::vector<NumberedDevice>& devices) {
+  Kept kept;
   for (const std::string& entry : split(value, ',')) {
     const std::optional<std::size_t> index = index_named(trimmed(entry), devices);
-    const bool again = index && std::find(kept.begin(), kept.end(), *index) != kept.end();
-    if (!index || (again && variable == rocr_variable)) {
+    const bool again =
+        index && std::find(kept.indices.begin(), kept.indices.end(), *index) != kept.indices.end();
+    if (!index) {
+      kept.unknown_entry = trimmed(entry);
+      break;
+    }
+    if (again && variable == rocr_variable) {
       break;
     }
     if (!again) {
-      kept.push_back(*index);
+      kept.indices.push_back(*index);
     }
   }
+  return kept;
+}
+
+void keep_listed(std::string_view variable, const std::string& value, std::vector<NumberedDevice>& devices,
+                 Devices& into) {
   const std::size_t before = devices.size();
+  if (before == 0) {
+    into.visibility.push_back({std::string(variable), value, 0, 0, {}});
+    return;
+  }
+  Kept kept = kept_by(variable, value, devices);
   std::vector<NumberedDevice> visible;
-  visible.reserve(kept.size());
-  for (const std::size_t index : kept) {
+  visible.reserve(kept.indices.size());
+  for (const std::size_t index : kept.indices) {
     visible.push_back(std::move(devices[index]));
   }
   devices = std::move(visible);
+  into.visibility.push_back(
+      {std::string(variable), value, before, devices.size(), std::move(kept.unknown_entry)});
   if (devices.size() < before) {
     const std::string what =
         devices.empty() ? "hides all of the " + counted(before, "device")
                         : "leaves " + std::to_string(devices.size()) + " of " + counted(before, "device");
-    notes.push_back(std::string(variable) + "=" + value + " " + what);
+    into.sources.push_back(std::string(variable) + "=" + value + " " + what);
   }
 }
 
 } // namespace
 
-void hide_from_rocr(const Environment& environment, std::vector<NumberedDevice>& devices,
-                    std::vector<std::string>& notes) {
+void hide_from_rocr(const Environment& environment, std::vector<NumberedDevice>& devices, Devices& into) {
   if (const auto value = environment.get(rocr_variable)) {
-    keep_listed(rocr_variable, *value, devices, notes);
+    keep_listed(rocr_variable, *value, devices, into);
   }
 }
 
-void hide_from_hip(const Environment& environment, std::vector<NumberedDevice>& devices,
-                   std::vector<std::string>& notes) {
+void hide_from_hip(const Environment& environment, std::vector<NumberedDevice>& devices, Devices& into) {
   for (const std::string_view variable : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
     if (const auto value = environment.get_nonempty(variable)) {
-      keep_listed(variable, *value, devices, notes);
+      keep_listed(variable, *value, devices, into);
       return;
     }
   }

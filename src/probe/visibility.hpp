@@ -9,12 +9,10 @@
 
 namespace dcuop::probe {
 
-/// ROCR_VISIBLE_DEVICES, as the HSA runtime (and so rocminfo) applies it. Says in `notes` what it hid.
-void hide_from_rocr(const Environment& environment, std::vector<NumberedDevice>& devices,
-                    std::vector<std::string>& notes);
+/// ROCR_VISIBLE_DEVICES, as the HSA runtime (and so rocminfo) applies it. Says in `into` what it hid.
+void hide_from_rocr(const Environment& environment, std::vector<NumberedDevice>& devices, Devices& into);
 
 /// HIP_VISIBLE_DEVICES, or CUDA_VISIBLE_DEVICES in its place, which HIP applies to what ROCr left.
-void hide_from_hip(const Environment& environment, std::vector<NumberedDevice>& devices,
-                   std::vector<std::string>& notes);
+void hide_from_hip(const Environment& environment, std::vector<NumberedDevice>& devices, Devices& into);
 
 } // namespace dcuop::probe

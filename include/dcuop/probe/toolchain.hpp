@@ -60,6 +60,9 @@ struct Rocm {
 /// $CXX > c++ > g++ > clang++. `language_c` asks for $CC, cc, gcc, clang.
 [[nodiscard]] Compiler find_host_compiler(const Machine& machine, bool language_c = false);
 [[nodiscard]] std::optional<Rocm> find_rocm(const Machine& machine);
+/// The toolkit whose root is `path` (as it is named on the machine); nullopt when nothing there says a version.
+[[nodiscard]] std::optional<Rocm> toolkit_at(const Machine& machine, const std::filesystem::path& path,
+                                             const std::string& origin);
 
 /// The identity of calling `compiler` with `arguments` (flags with -c and a language; no input, no output file)
 /// in `environment` (the scrubbed one that the compile gets). One `-###` call the first time, then remembered.

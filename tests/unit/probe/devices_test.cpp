@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "dcuop/probe/devices.hpp"
+#include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "probe/fake_machine.hpp"
 
@@ -238,14 +239,123 @@ TEST_F(DevicesTest, AnOverrideIsWhatTheRuntimeLooksFor) {
   add_device_file();
   add_gpu(1, 100305);
   environment.set("HSA_OVERRIDE_GFX_VERSION", "10.3.0");
-  Devices found = find_devices(machine(), false);
+  const Devices found = find_devices(machine(), false);
   EXPECT_THAT(targets(found), ElementsAre("gfx1030"));
-  EXPECT_THAT(found.sources, Contains("HSA_OVERRIDE_GFX_VERSION=10.3.0 makes 1 x gfx1035 pass for gfx1030"));
+  EXPECT_EQ(found.devices[0].chip, "gfx1035");
+  EXPECT_THAT(found.sources, Contains("HSA_OVERRIDE_GFX_VERSION=10.3.0 makes gfx1035 pass for gfx1030"));
+  ASSERT_THAT(found.overrides, SizeIs(1));
+  EXPECT_EQ(found.overrides[0].processor, "gfx1030");
+}
 
-  environment.set("HSA_OVERRIDE_GFX_VERSION", "gfx1030");
+TEST_F(DevicesTest, AnOverrideThatSaysTheChipChangesNothing) {
+  add_device_file();
+  add_gpu(1, 90010);
+  environment.set("HSA_OVERRIDE_GFX_VERSION", "9.0.10");
+  const Devices found = find_devices(machine(), false);
+  EXPECT_THAT(targets(found), ElementsAre("gfx90a"));
+  EXPECT_EQ(found.devices[0].chip, "");
+}
+
+TEST_F(DevicesTest, AnOverrideOfANodeGoesBeforeTheGeneralOne) {
+  add_device_file();
+  add_gpu(1, 100305);
+  add_gpu(2, 110002);
+  environment.set("HSA_OVERRIDE_GFX_VERSION", "10.3.0");
+  environment.set("HSA_OVERRIDE_GFX_VERSION_2", "11.0.0");
+  environment.set("HSA_OVERRIDE_GFX_VERSION_x", "9.0.0");
+  const Devices found = find_devices(machine(), false);
+  EXPECT_THAT(targets(found), ElementsAre("gfx1030", "gfx1100"));
+  EXPECT_EQ(found.devices[1].chip, "gfx1102");
+  EXPECT_THAT(found.overrides, SizeIs(2));
+}
+
+TEST_F(DevicesTest, TheRuntimeDoesNotStartWithAnOverrideThatIsNoVersion) {
+  add_device_file();
+  add_gpu(1, 100305);
+  for (const char* value : {"", "gfx1030", "10.3", "10.3.0 ", "10.3.0x", "10.3.0.0", "10.16.0", "10.3.99",
+                            "64.0.0", "0.0.0", "-1.0.0"}) {
+    environment.set("HSA_OVERRIDE_GFX_VERSION", value);
+    const Devices found = find_devices(machine(), false);
+    EXPECT_THAT(targets(found), IsEmpty()) << value;
+    EXPECT_THAT(found.sources, Contains(HasSubstr("is no version"))) << value;
+    EXPECT_EQ(found.overrides.at(0).processor, "") << value;
+    EXPECT_EQ(found.in_topology, 1U);
+  }
+}
+
+TEST_F(DevicesTest, SaysWhichEntryNamesNoDevice) {
+  add_device_file();
+  add_gpu(1, 90006, 60, 0xa1);
+  add_gpu(2, 90208, 120, 0xb2);
+  environment.set("HIP_VISIBLE_DEVICES", "1, 5,0");
+  Devices found = find_devices(machine(), false);
+  ASSERT_THAT(found.visibility, SizeIs(1));
+  EXPECT_EQ(found.visibility[0].variable, "HIP_VISIBLE_DEVICES");
+  EXPECT_EQ(found.visibility[0].before, 2U);
+  EXPECT_EQ(found.visibility[0].after, 1U);
+  EXPECT_EQ(found.visibility[0].unknown_entry, "5");
+
+  environment = Environment{{"ROCR_VISIBLE_DEVICES", "gpu-00000000000000B2,GPU-f"}};
   found = find_devices(machine(), false);
-  EXPECT_THAT(targets(found), ElementsAre("gfx1035"));
-  EXPECT_THAT(found.sources, Contains(HasSubstr("is no version")));
+  EXPECT_THAT(targets(found), ElementsAre("gfx928"));
+  EXPECT_EQ(found.visibility[0].unknown_entry, "GPU-f");
+
+  environment = Environment{{"ROCR_VISIBLE_DEVICES", "GPU-00000000000000"}};
+  EXPECT_THAT(targets(find_devices(machine(), false)), IsEmpty())
+      << "the beginning of two UUIDs names neither";
+  environment = Environment{{"ROCR_VISIBLE_DEVICES", "GPU-00000000000000a"}};
+  EXPECT_THAT(targets(find_devices(machine(), false)), ElementsAre("gfx906"));
+}
+
+TEST_F(DevicesTest, ASavedOutputTakesThePlaceOfRocminfo) {
+  add_rocminfo(agent(1, "gfx908", "gfx908", "not asked"));
+  const SavedRocminfo saved =
+      read_saved_rocminfo(agent(1, "gfx936", "gfx936:sramecc+:xnack-", "BW"), "saved.txt");
+  const Devices found = find_devices(machine(), saved);
+  EXPECT_THAT(targets(found), ElementsAre("gfx936:sramecc+:xnack-"));
+  EXPECT_THAT(found.sources, Contains("rocminfo (saved.txt): 1 x gfx936:sramecc+:xnack-"));
+  EXPECT_THAT(runner.commands, IsEmpty());
+  ASSERT_TRUE(found.rocminfo);
+  EXPECT_THAT(found.rocminfo->agents, SizeIs(1));
+}
+
+TEST_F(DevicesTest, ASavedMachineNeedsNoDeviceFileAndRunsNothing) {
+  add_gpu(1, 90306, 80);
+  add_rocminfo(agent(1, "gfx908", "gfx908", "not asked"));
+  Machine saved = machine();
+  saved.is_saved = true;
+  const Devices found = find_devices(saved, true);
+  EXPECT_THAT(targets(found), ElementsAre("gfx936"));
+  EXPECT_THAT(found.sources, Contains(HasSubstr("rocminfo: not run")));
+  EXPECT_THAT(runner.commands, IsEmpty());
+}
+
+TEST_F(DevicesTest, KfdIsFollowedInsideTheTree) {
+  add_device_file();
+  write(root / "sys/devices/virtual/kfd/kfd/topology/nodes/1/properties",
+        "simd_count 256\nsimd_per_cu 4\ngfx_target_version 90308\nwave_front_size 64\n");
+  fs::create_directories(root / "sys/class/kfd");
+  fs::create_symlink("/sys/devices/virtual/kfd/kfd", root / "sys/class/kfd/kfd");
+  const Devices found = find_devices(machine(), false);
+  EXPECT_THAT(targets(found), ElementsAre("gfx938"));
+  EXPECT_EQ(found.devices[0].wavefront, 64U);
+}
+
+TEST(SavedRocminfo, RefusesWhatIsNone) {
+  for (const char* text : {"", "  \n", "hello\nName\n",
+                           "\x7f"
+                           "ELF\x02\x01"}) {
+    EXPECT_THROW((void)read_saved_rocminfo(text, "x.txt"), Error) << text;
+  }
+  try {
+    (void)read_saved_rocminfo("hello", "x.txt");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ExitCode::usage);
+    EXPECT_THAT(error.what(), HasSubstr("x.txt holds no agent"));
+  }
+  EXPECT_EQ(read_saved_rocminfo("ROCk module is NOT loaded, possibly no GPU devices", "x").told.agents.size(),
+            0U);
 }
 
 } // namespace

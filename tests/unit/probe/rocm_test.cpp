@@ -57,7 +57,7 @@ TEST_F(RocmTest, TheDirectorysNameIsTheLastResort) {
   ASSERT_TRUE(rocm);
   EXPECT_TRUE(rocm->is_dtk);
   EXPECT_EQ(rocm->version, "24.04.3");
-  EXPECT_EQ(rocm->root, root_ / "opt/dtk");
+  EXPECT_EQ(rocm->root, root_ / "opt/dtk-24.04.3");
 }
 
 TEST_F(RocmTest, DtksRuntimeMarksADtkWithoutAVersion) {
