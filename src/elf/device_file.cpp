@@ -107,7 +107,9 @@ DeviceFile read_device_file(const std::filesystem::path& path) {
   }
   const Image image = read_image(path);
   file.form = identity.type == ET_REL ? DeviceFile::Form::relocatable : DeviceFile::Form::shared_object;
-  file.truncated = image.truncated();
+  // Of an object for the linker everything is found by its section headers, which stand last.
+  file.truncated =
+      image.truncated() || (file.form == DeviceFile::Form::relocatable && image.section_headers_cut);
   file.has_offloading_section = image.section(".llvm.offloading") != nullptr;
   file.code = read_device_code(image);
   if (auto bundle = rdc_sections(image)) {

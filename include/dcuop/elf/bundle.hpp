@@ -117,7 +117,7 @@ struct DeviceFile {
   enum class Form { shared_object, relocatable, code_object, bundle };
   std::filesystem::path path;
   Form form = Form::shared_object;
-  bool truncated = false;              ///< its segments end behind it
+  bool truncated = false;              ///< segments, or the section headers of a .o, end behind it
   bool has_offloading_section = false; ///< .llvm.offloading (clang's new driver), which is not read
   DeviceCode code;
 };
