@@ -69,5 +69,6 @@ void add_config(Commands& commands);
 void add_env(Commands& commands);
 void add_doctor(Commands& commands);
 void add_rule(Commands& commands);
+void add_inspect(Commands& commands);
 
 } // namespace dcuop::cli

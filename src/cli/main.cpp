@@ -147,6 +147,7 @@ int run_program(int argc, char** argv) {
   add_cache(commands);
   add_doctor(commands);
   add_rule(commands);
+  add_inspect(commands);
   add_env(commands);
   add_key(commands);
   add_explain(commands);
