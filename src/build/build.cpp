@@ -287,8 +287,9 @@ void OpBuild::publish_entry(const Digest& link_request, const StepResult& link, 
                             store::PrivateDirectory&& directory) {
   store::Store& store = workshop_.store;
   const Digest key = key_of(link_request, link.inputs);
-  result_.entry = store.publish(store::Shelf::entries, std::move(directory),
-                                {key, request_.op.name, request_.artifact, facts_with_time()});
+  result_.entry =
+      store.publish(store::Shelf::entries, std::move(directory),
+                    {key, request_.op.name, request_.artifact, facts_with_time(), workshop_.options.force});
   reach_step();
   store.add_record(link_request, link.inputs.record_digest(), {key, key::to_json_text(link.inputs)});
   reach_step();

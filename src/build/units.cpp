@@ -108,8 +108,9 @@ void publish_object(const key::Request& request, const key::UnitRequest& unit, c
   if (outcome.uncacheable.empty()) {
     try {
       outcome.in_use = workshop.store.lock_for_use(key);
-      outcome.object = workshop.store.publish(store::Shelf::objects, std::move(directory),
-                                              {key, request.op.name, object_name, facts_of(request, unit)});
+      outcome.object = workshop.store.publish(
+          store::Shelf::objects, std::move(directory),
+          {key, request.op.name, object_name, facts_of(request, unit), workshop.options.force});
       workshop.store.add_record(unit.request, outcome.inputs.record_digest(),
                                 {key, key::to_json_text(outcome.inputs)});
       return;

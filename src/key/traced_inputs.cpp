@@ -85,9 +85,10 @@ class Collector {
       return true;
     }
     const fs::path path = fs::path(access.path).lexically_normal();
-    const bool is_none = std::any_of(no_inputs.begin(), no_inputs.end(), [&](std::string_view prefix) {
-      return access.path.starts_with(prefix) || path.native().starts_with(prefix);
-    });
+    const bool is_none = !path.native().starts_with("/dev/shm/") && // a file system like others
+                         std::any_of(no_inputs.begin(), no_inputs.end(), [&](std::string_view prefix) {
+                           return access.path.starts_with(prefix) || path.native().starts_with(prefix);
+                         });
     return !is_none && !lies_below(path, generated_[0]) && !lies_below(path, generated_[1]) &&
            std::find(part_.objects.begin(), part_.objects.end(), path) == part_.objects.end();
   }

@@ -130,6 +130,30 @@ void sync_after(const fs::path& directory) {
   }
 }
 
+std::string artifact_digest(const Manifest& manifest) {
+  const auto found = std::find_if(manifest.files.begin(), manifest.files.end(),
+                                  [&](const ManifestFile& file) { return file.path == manifest.artifact; });
+  return found == manifest.files.end() ? std::string() : found->sha256;
+}
+
+/// Takes an entry with other bytes out of the way, to where it is swept when nobody uses it any more.
+void give_way(const fs::path& root, Shelf shelf, const Publication& publication, const Manifest& ours) {
+  const fs::path target = Layout(root).entry(shelf, publication.key);
+  const Reading there = read_entry(target, shelf, publication.key);
+  if (!there.manifest || artifact_digest(*there.manifest) == artifact_digest(ours)) {
+    return;
+  }
+  log_warning(publication.name +
+              ": the same command and inputs gave other bytes before. The new ones replace them; " +
+              "the compiler is not deterministic, or it reads what dcuop cannot see");
+  const fs::path directory = Layout(root).private_directories();
+  const fs::path aside =
+      directory / kept_name(shelf, publication.key, reserve_private_name(root).path().filename());
+  if (const int error = rename_directory(target, aside); error != 0 && error != ENOENT) {
+    cannot("replace", target, error);
+  }
+}
+
 Entry noted(const Store& store, Entry entry) {
   record_addition(store, entry.size);
   return entry;
@@ -142,6 +166,9 @@ Entry Store::publish(Shelf shelf, PrivateDirectory&& directory, const Publicatio
   const Manifest manifest = complete(directory.path(), shelf, publication);
   const fs::path target = Layout(root_).entry(shelf, publication.key);
   reach_step();
+  if (publication.replace) {
+    give_way(root_, shelf, publication, manifest);
+  }
   const Placing placing = place_directory(root_, shelf, publication.key, directory.path(), rename_directory);
   switch (placing.placed) {
   case Placed::ours:

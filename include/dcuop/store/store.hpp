@@ -73,6 +73,7 @@ struct Publication {
   std::string name;     ///< op name
   std::string artifact; ///< file name inside the directory
   std::string facts_json = "{}";
+  bool replace = false; ///< a published one with another artifact gives way, with a warning
 };
 
 /// Who holds a build lock; for display only, never for a decision.
