@@ -106,6 +106,9 @@ class Collector {
     if (is_link && (access.link_was_read || !now || !access.was_read)) {
       collected_.set.look_ups.push_back({path, answer_at(absolute, access.link_was_read)});
     }
+    if (is_directory && access.was_read && !lies_below(absolute, base_.workspace)) {
+      return; // a driver that looks for its toolchain, which the request has asked it for: see probe::ask_driver
+    }
     if (access.was_read && now) {
       take_content(access, path, *now);
       return;

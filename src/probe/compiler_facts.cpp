@@ -54,7 +54,9 @@ CompilerFacts compiler_facts(const Machine& machine, const fs::path& program,
     if (facts.real_compiler.empty()) {
       throw NoAnswer{std::move(facts)};
     }
-    return Answer{memo_text(facts), witnesses_of(program, answer.report, environment)};
+    std::vector<fs::path> witnesses = witnesses_of(program, answer.report, environment);
+    witnesses.insert(witnesses.end(), answer.listed.begin(), answer.listed.end());
+    return Answer{memo_text(facts), std::move(witnesses)};
   };
   try {
     const auto text =

@@ -25,6 +25,8 @@ struct CompilerFacts {
 struct DriverAnswer {
   DriverReport report;
   std::string problem; ///< why there is no usable report: "hipcc -### failed: ..."
+  /// Directories whose names it read: another one there could be chosen. None where it could not be traced.
+  std::vector<std::filesystem::path> listed;
 };
 /// Runs `program` `arguments` -### on an empty input of the arguments' language (an empty object for a link).
 [[nodiscard]] DriverAnswer ask_driver(const Machine& machine, const std::filesystem::path& program,

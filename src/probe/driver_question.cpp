@@ -108,6 +108,18 @@ std::string processor_description() {
   return description;
 }
 
+std::vector<fs::path> listed_in(const ProcessResult& result) {
+  std::vector<fs::path> listed;
+  for (const FileAccess& access : result.accesses.value_or(std::vector<FileAccess>{})) {
+    const bool is_kernels = access.path.starts_with("/proc/") || access.path.starts_with("/sys/");
+    if (!access.is_relative && !is_kernels && access.was_read && access.first &&
+        access.first->is_directory()) {
+      listed.emplace_back(access.path);
+    }
+  }
+  return listed;
+}
+
 bool has_role(const DriverReport& report, std::string_view role) {
   return std::any_of(report.steps.begin(), report.steps.end(),
                      [&](const DriverStep& step) { return role_of(step) == role; });
@@ -164,9 +176,10 @@ DriverAnswer ask_driver(const Machine& machine, const fs::path& program,
   command.working_directory = machine.working_directory;
   command.environment = environment;
   command.limit = driver_limit;
+  command.trace = true;
 
   const auto result = machine.processes.run(command);
-  DriverAnswer answer{parse_driver_report(result.diagnostics + "\n" + result.output), {}};
+  DriverAnswer answer{parse_driver_report(result.diagnostics + "\n" + result.output), {}, listed_in(result)};
   const auto expected = stops_before_link(arguments) ? "compiler" : "linker";
   if (!result.ok() || !has_role(answer.report, expected)) {
     answer.problem = program.string() + " does not answer -###: " + failure_line(answer.report, result);

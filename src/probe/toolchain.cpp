@@ -193,7 +193,7 @@ Digest identity_of_toolchain(const DriverReport& report, const std::vector<ToolF
 }
 
 Inspection inspect(const Request& request) {
-  const auto [report, problem] =
+  const auto [report, problem, listed] =
       ask_driver(request.machine, request.compiler.program, request.arguments, request.environment);
   refuse_unknown_arch(request.compiler, report);
 
@@ -217,6 +217,7 @@ Inspection inspect(const Request& request) {
   inspection.toolchain.identity = identity_of_toolchain(report, inspection.toolchain.files);
   inspection.toolchain.problem = inventory.problem();
   inspection.witnesses = inventory.watched();
+  inspection.witnesses.insert(inspection.witnesses.end(), listed.begin(), listed.end());
   return inspection;
 }
 
