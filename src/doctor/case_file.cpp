@@ -108,8 +108,12 @@ CaseFile::CaseFile(const Question& asked, const EnvironmentFacts& known, const p
 
 void CaseFile::trace_load() {
   uses_torch = mentions_torch(*image);
-  trace_interpreter();
-  if (uses_torch && facts.torch) {
+  if (!question.loaded.empty()) {
+    trace_process();
+  } else {
+    trace_interpreter();
+  }
+  if (uses_torch && facts.torch && question.loaded.empty()) {
     trace_torch(*facts.torch);
   }
   closure = elf::resolve_closure(*image, loader_context(process.files()));
@@ -230,8 +234,32 @@ elf::LoaderContext CaseFile::loader_context(std::vector<std::filesystem::path> a
   context.preload = path_list(machine.environment, "LD_PRELOAD", ": ");
   context.library_path = path_list(machine.environment, "LD_LIBRARY_PATH", ":;");
   context.already_loaded = std::move(already_loaded);
-  context.root = machine.root;
+  context.root = machine.is_saved ? "/" : machine.root;
+  if (machine.is_saved) {
+    look_into_saved_machine(context.library_path);
+  }
   return context;
+}
+
+/// The libraries of a process are this machine's, but for the directories (of a toolkit) that the file's own
+/// RUNPATH or LD_LIBRARY_PATH names and that the saved machine has.
+void CaseFile::look_into_saved_machine(std::vector<std::filesystem::path>& library_path) const {
+  auto wanted = library_path;
+  if (image != nullptr) {
+    for (const auto& list : {image->rpath, image->runpath}) {
+      for (const auto& part : split(list, ':')) {
+        wanted.emplace_back(part);
+      }
+    }
+  }
+  std::vector<std::filesystem::path> there;
+  for (const auto& directory : wanted) {
+    auto place = directory.is_absolute() ? probe::inside(machine.root, directory) : directory;
+    if (const auto known = identity_of(place); known && known->is_directory()) {
+      there.push_back(std::move(place));
+    }
+  }
+  library_path.insert(library_path.begin(), there.begin(), there.end());
 }
 
 const elf::Image* CaseFile::provider_of(const std::string& soname) const {

@@ -88,7 +88,9 @@ struct CaseFile {
  private:
   void trace_interpreter();
   void trace_torch(const probe::Torch& torch);
+  void trace_process();
   void bind();
+  void look_into_saved_machine(std::vector<std::filesystem::path>& library_path) const;
 };
 
 /// The real path, or the path itself when it cannot be resolved.

@@ -1,11 +1,6 @@
 // DCU4xx: the machine.
-#include <algorithm>
-#include <array>
-#include <charconv>
-
-#include "checks.hpp"
-
-#include "dcuop/support/text.hpp"
+#include "check_machine.hpp"
+#include "device_access.hpp"
 
 namespace dcuop::doctor {
 namespace {
@@ -66,7 +61,9 @@ void check_devices(CaseFile& file, Findings& findings) {
     for (const auto& source : devices.sources) {
       finding.evidence.push_back({"asked", source});
     }
-    finding.fix = finding.chinese.fix = "ls -l /dev/kfd /dev/mkfd /dev/dri; lsmod | grep -E 'hy.*cu|amdgpu'";
+    const auto advice = how_to_get_access(file.facts.host, {});
+    finding.fix = advice.en;
+    finding.chinese.fix = advice.zh;
     findings.push_back(std::move(finding));
   }
   for (const auto& what : devices.disagreements) {
@@ -76,78 +73,22 @@ void check_devices(CaseFile& file, Findings& findings) {
   }
 }
 
-void check_dtk(CaseFile& file, Findings& findings) {
-  const auto& torch = file.facts.torch;
-  const auto& rocm = file.facts.rocm;
-  if (!torch || !rocm || torch->dtk.empty() || !rocm->is_dtk || rocm->version.empty()) {
-    return;
-  }
-  // torch's tag has year and month; the toolkit may add a patch ("25.04.1").
-  const bool same = rocm->version == torch->dtk || rocm->version.starts_with(torch->dtk + ".") ||
-                    torch->dtk.starts_with(rocm->version + ".");
-  if (!same) {
-    auto finding = file.finding(
-        "DCU408", {{"torch", torch->dtk}, {"installed", rocm->version}, {"root", rocm->root.string()}});
-    finding.evidence.push_back({"torch", torch->version});
-    finding.evidence.push_back({"file", rocm->version_source});
-    finding.fix = "install the torch wheel tagged for DTK " + rocm->version + ", or load DTK " + torch->dtk;
-    finding.chinese.fix = "安装面向 DTK " + rocm->version + " 的 torch wheel，或加载 DTK " + torch->dtk;
-    findings.push_back(std::move(finding));
-  }
-}
-
-/// "9.2.8" -> "gfx928", "10.3.0" -> "gfx1030": minor and stepping are hexadecimal digits in the name.
-std::string arch_of_override(const std::string& value) {
-  const auto parts = split(value, '.');
-  if (parts.size() != 3) {
-    return {};
-  }
-  std::string arch = "gfx" + parts[0];
-  for (std::size_t i = 1; i < 3; ++i) {
-    int number = -1;
-    const auto [end, fault] = std::from_chars(parts[i].data(), parts[i].data() + parts[i].size(), number);
-    if (fault != std::errc{} || end != parts[i].data() + parts[i].size() || number < 0 || number > 15) {
-      return {};
-    }
-    arch += "0123456789abcdef"[number];
-  }
-  return arch;
-}
-
-void check_override(CaseFile& file, Findings& findings) {
-  const auto value = file.machine.environment.get_nonempty("HSA_OVERRIDE_GFX_VERSION");
-  if (!value) {
-    return;
-  }
-  const auto arch = arch_of_override(*value);
-  auto finding =
-      file.finding("DCU409", {{"value", *value}, {"arch", arch.empty() ? "an unknown processor" : arch}});
-  for (const auto& device : file.facts.devices.devices) {
-    finding.evidence.push_back({"devices", device.target_id + " (" + device.source + ")"});
-  }
-  finding.fix = finding.chinese.fix = "unset HSA_OVERRIDE_GFX_VERSION";
-  findings.push_back(std::move(finding));
-}
-
-void check_visibility(CaseFile& file, Findings& findings) {
-  constexpr std::array variables = {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
-                                    "GPU_DEVICE_ORDINAL"};
-  for (const auto* variable : variables) {
-    const auto value = file.machine.environment.get(variable);
-    if (value && (trimmed(*value).empty() || trimmed(*value).starts_with("-1"))) {
-      findings.push_back(file.finding("DCU410", {{"variable", variable}, {"value", *value}}));
-      findings.back().fix = findings.back().chinese.fix = std::string("unset ") + variable;
-    }
-  }
-}
-
 } // namespace
 
 std::vector<Check> environment_checks() {
-  return {{{"DCU401"}, check_python},    {{"DCU402", "DCU403", "DCU404"}, check_torch},
-          {{"DCU405"}, check_compiler},  {{"DCU406", "DCU407"}, check_devices},
-          {{"DCU408"}, check_dtk},       {{"DCU409"}, check_override},
-          {{"DCU410"}, check_visibility}};
+  std::vector<Check> checks;
+  const auto add = [&checks](const std::vector<Check>& more) {
+    checks.insert(checks.end(), more.begin(), more.end());
+  };
+  add(process_checks());
+  add({{{"DCU401"}, check_python},
+       {{"DCU402", "DCU403", "DCU404"}, check_torch},
+       {{"DCU405"}, check_compiler}});
+  add(access_checks());
+  add({{{"DCU406", "DCU407"}, check_devices}});
+  add(selection_checks());
+  add(toolkit_checks());
+  return checks;
 }
 
 } // namespace dcuop::doctor

@@ -4,7 +4,6 @@
 #include <string>
 
 #include <elf.h>
-#include <sys/statvfs.h>
 
 #include "checks.hpp"
 
@@ -202,20 +201,6 @@ void check_stack(CaseFile& file, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
-void check_mount(CaseFile& file, Findings& findings) {
-  struct statvfs mount {};
-  if (statvfs(file.path.c_str(), &mount) != 0 || (mount.f_flag & ST_NOEXEC) == 0) {
-    return;
-  }
-  const auto directory = file.path.parent_path().string();
-  auto finding = file.finding("DCU116", {{"directory", directory}});
-  finding.evidence.push_back({"loader says", "failed to map segment from shared object"});
-  finding.fix = "export DCUOP_CACHE_DIR=DIR on another file system, or mount -o remount,exec " + directory;
-  finding.chinese.fix =
-      "export DCUOP_CACHE_DIR=DIR（换到别的文件系统），或 mount -o remount,exec " + directory;
-  findings.push_back(std::move(finding));
-}
-
 void check_tls(CaseFile& file, Findings& findings) {
   if ((file.image->flags & DF_STATIC_TLS) == 0) {
     return;
@@ -251,7 +236,7 @@ std::vector<Check> sanity_checks() {
 }
 
 std::vector<Check> mapping_checks() {
-  return {{{"DCU116"}, check_mount}, {{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}};
+  return {{{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}};
 }
 
 } // namespace dcuop::doctor

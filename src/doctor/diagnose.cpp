@@ -23,12 +23,18 @@ void apply(const std::vector<Check>& checks, CaseFile& file, Report& report) {
   }
 }
 
+/// Of the machine, but nothing that loading needs: device nodes, the driver, a variable of the runtime's.
+bool concerns_launch_only(std::string_view rule) {
+  return rule.starts_with("DCU3") || rule == "DCU411" || rule == "DCU412" || rule == "DCU413" ||
+         rule == "DCU418";
+}
+
 /// Errors of the file and of linking keep it from loading; those of device code only from launching.
 Verdict verdict_of(const Findings& findings) {
   auto verdict = Verdict::loads;
   for (const auto& finding : findings) {
     if (finding.severity == Severity::error) {
-      if (!finding.rule.starts_with("DCU3")) {
+      if (!concerns_launch_only(finding.rule)) {
         return Verdict::does_not_load;
       }
       verdict = Verdict::loads_cannot_launch;

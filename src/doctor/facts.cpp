@@ -1,5 +1,8 @@
 // This machine, asked once, and said line by line.
+#include <array>
+#include <cstdio>
 #include <functional>
+#include <system_error>
 
 #include "dcuop/doctor/doctor.hpp"
 
@@ -99,35 +102,119 @@ void add_toolkit(Lines& lines, const EnvironmentFacts& facts) {
   lines.push_back({"toolkit root", rocm.root.string(), rocm.origin});
 }
 
+void add_uses(Lines& lines, const EnvironmentFacts& facts) {
+  for (const auto& use : facts.toolkits.uses) {
+    const auto value = use.version.empty() ? use.value.string() + " (does not exist)"
+                                           : use.version + " in " + use.root.string();
+    lines.push_back({"toolkit by " + use.variable, value, use.value.string()});
+  }
+}
+
+std::string device_text(const probe::Device& device) {
+  auto value = device.target_id.empty() ? device.name : device.target_id;
+  if (!device.name.empty() && !device.target_id.empty()) {
+    value += " " + device.name;
+  }
+  if (device.compute_units > 0) {
+    value += ", " + counted(device.compute_units, "compute unit");
+  }
+  if (device.wavefront > 0) {
+    value += ", wavefront " + std::to_string(device.wavefront);
+  }
+  return device.chip.empty() ? value : value + " (the chip is a " + device.chip + ")";
+}
+
 void add_devices(Lines& lines, const EnvironmentFacts& facts) {
   const auto& devices = facts.devices;
   if (devices.devices.empty()) {
     lines.push_back({"devices", "none", join(devices.sources, "; ")});
   }
   for (std::size_t i = 0; i < devices.devices.size(); ++i) {
-    const auto& device = devices.devices[i];
-    auto value = device.target_id.empty() ? device.name : device.target_id;
-    if (!device.name.empty() && !device.target_id.empty()) {
-      value += " " + device.name;
-    }
-    if (device.compute_units > 0) {
-      value += ", " + counted(device.compute_units, "compute unit");
-    }
-    lines.push_back({"device " + std::to_string(i), value, device.source});
+    lines.push_back(
+        {"device " + std::to_string(i), device_text(devices.devices[i]), devices.devices[i].source});
   }
   for (const auto& disagreement : devices.disagreements) {
     lines.push_back({"devices disagree", disagreement, ""});
   }
+  for (const auto& variable : devices.overrides) {
+    lines.push_back(
+        {variable.variable,
+         variable.value + (variable.processor.empty() ? " (no version)" : " = " + variable.processor),
+         "environment"});
+  }
+  for (const auto& variable : devices.visibility) {
+    lines.push_back({variable.variable,
+                     "\"" + variable.value + "\" leaves " + std::to_string(variable.after) + " of " +
+                         counted(variable.before, "device"),
+                     "environment"});
+  }
+}
+
+std::string node_text(const probe::DeviceNode& node) {
+  if (!node.exists) {
+    return "missing";
+  }
+  std::array<char, 8> mode{};
+  std::snprintf(mode.data(), mode.size(), "%04o", node.mode);
+  auto text = node.owner + ":" + node.group + " " + mode.data();
+  if (node.open_error) {
+    text += *node.open_error == 0
+                ? ", can be opened"
+                : ", cannot be opened: " + std::generic_category().message(*node.open_error);
+  }
+  return text;
+}
+
+void add_host(Lines& lines, const EnvironmentFacts& facts) {
+  const auto& host = facts.host;
+  if (!facts.saved_root.empty()) {
+    lines.push_back({"machine", "saved in " + facts.saved_root.string() + "; nothing of it is started",
+                     "--root: /sys, /dev, /proc, /opt, /etc"});
+  }
+  lines.push_back(
+      {"container", host.container.there() ? host.container.kind : "none seen", host.container.evidence});
+  std::vector<std::string> drivers, evidence;
+  for (const auto& driver : host.drivers) {
+    drivers.push_back(driver.name);
+    evidence.push_back(driver.evidence);
+  }
+  lines.push_back({"kernel driver",
+                   !drivers.empty()     ? join(drivers, ", ")
+                   : host.drivers_known ? "none"
+                                        : "unknown",
+                   drivers.empty() ? "/proc/modules, /sys/module" : join(evidence, ", ")});
+  for (const auto& device : host.accelerators) {
+    lines.push_back({"PCI accelerator", device, "/sys/bus/pci/devices"});
+  }
+  for (const auto& node : host.nodes) {
+    lines.push_back(
+        {node.path.string(), node_text(node), facts.saved_root.empty() ? "" : "mode and owner only"});
+  }
+  if (!host.hyhal.empty()) {
+    lines.push_back({"hyhal", host.hyhal.string() + (host.hyhal_empty ? " (empty)" : ""), ""});
+  }
+}
+
+/// What a saved machine's own compiler would have to be started for.
+std::string why_not_asked(const probe::Machine& machine) {
+  return "nothing below " + machine.root.string() + " is started";
 }
 
 } // namespace
 
-EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::PythonWish& wish) {
+EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::PythonWish& wish,
+                              const std::optional<probe::SavedRocminfo>& rocminfo) {
   EnvironmentFacts facts;
-  facts.python = asked(facts.python_problem, [&] { return probe::find_python(machine, wish); });
+  auto here = machine;
+  if (machine.is_saved) {
+    facts.saved_root = machine.root;
+    here.root = "/";
+    here.is_saved = false;
+  }
+  facts.python = asked(facts.python_problem, [&] { return probe::find_python(here, wish); });
   if (facts.python) {
     const auto& python = *facts.python;
-    if (auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(machine, python); })) {
+    if (auto torch = asked(facts.torch_problem, [&] { return probe::find_torch(here, python); })) {
       facts.torch = std::move(*torch);
     }
     if (!facts.torch && facts.torch_problem.empty()) {
@@ -136,18 +223,26 @@ EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::Python
   } else {
     facts.torch_problem = "no Python to look for it";
   }
-  facts.hip_compiler = asked(facts.hip_compiler_problem, [&] { return probe::find_hip_compiler(machine); });
-  facts.host_compiler =
-      asked(facts.host_compiler_problem, [&] { return probe::find_host_compiler(machine); });
+  if (machine.is_saved) {
+    facts.hip_compiler_problem = why_not_asked(machine);
+  } else {
+    facts.hip_compiler = asked(facts.hip_compiler_problem, [&] { return probe::find_hip_compiler(machine); });
+  }
+  facts.host_compiler = asked(facts.host_compiler_problem, [&] { return probe::find_host_compiler(here); });
   if (auto rocm = asked(facts.rocm_problem, [&] { return probe::find_rocm(machine); })) {
     facts.rocm = std::move(*rocm);
   }
   std::string problem;
-  if (auto devices = asked(problem, [&] { return probe::find_devices(machine, true); })) {
+  const auto find_devices = [&] {
+    return rocminfo ? probe::find_devices(machine, *rocminfo) : probe::find_devices(machine, true);
+  };
+  if (auto devices = asked(problem, find_devices)) {
     facts.devices = std::move(*devices);
   } else {
     facts.devices.sources.push_back(problem);
   }
+  facts.host = probe::find_host(machine);
+  facts.toolkits = probe::find_toolkit_uses(machine);
   return facts;
 }
 
@@ -157,7 +252,9 @@ std::vector<FactLine> fact_lines(const EnvironmentFacts& facts) {
   add_torch(lines, facts);
   add_compilers(lines, facts);
   add_toolkit(lines, facts);
+  add_uses(lines, facts);
   add_devices(lines, facts);
+  add_host(lines, facts);
   return lines;
 }
 

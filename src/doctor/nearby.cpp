@@ -34,13 +34,13 @@ std::vector<path> directories_of(const CaseFile& file) {
     directories.push_back(file.facts.torch->library_dir);
     directories.push_back(file.facts.torch->package / "lib");
   }
-  const auto& root = file.machine.root;
+  const auto there = [&file](const path& directory) { return probe::inside(file.machine.root, directory); };
   if (file.facts.rocm) {
     append_toolkit(directories, file.facts.rocm->root);
   }
-  for (const auto& name : list_directory(root / "opt")) {
+  for (const auto& name : list_directory(there("/opt"))) {
     if (name.starts_with("rocm") || name.starts_with("dtk") || name == "hyhal") {
-      append_toolkit(directories, root / "opt" / name);
+      append_toolkit(directories, there(path("/opt") / name));
     }
   }
   const auto library_path = file.machine.environment.get("LD_LIBRARY_PATH").value_or("");
@@ -51,9 +51,9 @@ std::vector<path> directories_of(const CaseFile& file) {
     directories.push_back(file.path.parent_path());
     directories.push_back(file.path.parent_path() / "lib");
   }
-  for (const char* usual : {"lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib64", "usr/lib64",
-                            "usr/lib", "usr/local/lib", "usr/local/cuda/lib64"}) {
-    directories.push_back(root / usual);
+  for (const char* usual : {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64",
+                            "/usr/lib", "/usr/local/lib", "/usr/local/cuda/lib64"}) {
+    directories.push_back(there(usual));
   }
   if (file.facts.python) {
     directories.push_back(file.facts.python->prefix / "lib");

@@ -124,13 +124,23 @@ constexpr Rule table[] = {
          {"HSA_OVERRIDE_GFX_VERSION is set: the runtime believes in another device than the one there is.",
           "设置了 HSA_OVERRIDE_GFX_VERSION：运行时看到的不是真实设备。"},
      .summary = {"HSA_OVERRIDE_GFX_VERSION hides the real device", "HSA_OVERRIDE_GFX_VERSION 掩盖了真实设备"},
-     .cause = {"HSA_OVERRIDE_GFX_VERSION={value} makes the runtime take every device for {arch}",
-               "HSA_OVERRIDE_GFX_VERSION={value} 使运行时把所有设备当作 {arch}"},
-     .how = {"The environment variable; major.minor.stepping of the processor's name.",
-             "该环境变量；即处理器名的 major.minor.stepping。"},
-     .causes = {"copied from advice for another card", "照搬了针对其他卡的建议"},
-     .fixes = {"unset HSA_OVERRIDE_GFX_VERSION", "unset HSA_OVERRIDE_GFX_VERSION"},
-     .references = "https://github.com/ROCm/legacy-rocm-build/issues/5238"},
+     .cause = {"{variable}={value} makes the runtime take every device for {arch}, and look for its code",
+               "{variable}={value} 使运行时把所有设备当作 {arch}，并查找其代码"},
+     .how =
+         {"The environment variable (or HSA_OVERRIDE_GFX_VERSION_<node>, for one device) against KFD's "
+          "gfx_target_version; major.minor.stepping of the processor's name. A file then needs code for the "
+          "processor that the variable names: device code is judged against that one, and --arch native "
+          "builds for it.",
+          "比较该环境变量（或针对单个设备的 HSA_OVERRIDE_GFX_VERSION_<node>）与 KFD 的 "
+          "gfx_target_version；即处理器名的 major.minor.stepping。此时文件需要该变量所指处理器的代码："
+          "设备代码按它判断，--arch native 也按它编译。"},
+     .causes =
+         {"copied from advice for another card\nset for the whole machine, while only one card needs it",
+          "照搬了针对其他卡的建议\n只有一张卡需要，却对整机设置"},
+     .fixes = {"unset HSA_OVERRIDE_GFX_VERSION, and build for the chip: dcuop build OP --arch ARCH",
+               "unset HSA_OVERRIDE_GFX_VERSION，并针对真实芯片编译：dcuop build OP --arch ARCH"},
+     .references = "https://github.com/ROCm/legacy-rocm-build/issues/5238\n"
+                   "https://github.com/ROCm/ROCR-Runtime/blob/master/libhsakmt/src/topology.c"},
     {.id = "DCU410",
      .severity = Severity::warning,
      .name = "devices-hidden",
@@ -138,11 +148,231 @@ constexpr Rule table[] = {
                "某个可见设备变量对进程隐藏了所有设备。"},
      .summary = {"{variable} hides every device", "{variable} 隐藏了所有设备"},
      .cause = {"{variable}=\"{value}\" hides every device", "{variable}=\"{value}\" 隐藏了所有设备"},
-     .how = {"The variable is set and empty, or its first entry is -1.", "变量已设置但为空，或第一项为 -1。"},
+     .how =
+         {"The list is applied to the devices as the runtime does it: indices and GPU-<uuid>, up to the "
+          "first "
+          "entry that names none. ROCR_VISIBLE_DEVICES hides all when it is empty; HIP_VISIBLE_DEVICES (or "
+          "CUDA_VISIBLE_DEVICES in its place) counts what that left, and an empty one hides nothing.",
+          "按运行时的方式应用列表：序号和 GPU-<uuid>，到第一个不对应设备的项为止。ROCR_VISIBLE_DEVICES "
+          "为空时隐藏所有设备；HIP_VISIBLE_DEVICES（或代替它的 CUDA_VISIBLE_DEVICES）在其结果上计数，"
+          "为空时不隐藏。"},
      .causes = {"a scheduler that granted no device\nleft over from a CPU test",
                 "调度系统没有分配设备\n做 CPU 测试时遗留"},
      .fixes = {"unset {the variable}", "unset 该变量"},
      .references = "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html"},
+    {.id = "DCU411",
+     .severity = Severity::error,
+     .name = "device-denied",
+     .title = {"A device file is there, but this process may not open it.",
+               "设备文件存在，但本进程无权打开。"},
+     .summary = {"{nodes} cannot be opened", "无法打开 {nodes}"},
+     .cause = {"{nodes} cannot be opened: {error}", "无法打开 {nodes}：{error}"},
+     .how =
+         {"/dev/kfd and the render nodes are opened as the HSA runtime does it (for /dev/mkfd access(2) is "
+          "asked); owner and group by /etc/passwd and /etc/group.",
+          "像 HSA 运行时那样打开 /dev/kfd 和 render 节点（/dev/mkfd 用 access(2) 询问）；属主和组取自 "
+          "/etc/passwd 和 /etc/group。"},
+     .causes = {"the user is not in the group (render, video)\n"
+                "added to the group after this session began\n"
+                "a container was given the file, and not the group: EACCES\n"
+                "a container's device list does not hold it: EPERM",
+                "用户不在该组（render、video）\n本次会话开始之后才加入该组\n容器得到了设备文件，但没有该组：E"
+                "ACCES\n"
+                "容器的设备列表不含它：EPERM"},
+     .fixes = {"sudo usermod -aG render USER, and log in again\n"
+               "docker run --device=/dev/kfd --device=/dev/dri --group-add GID ...",
+               "sudo usermod -aG render USER，然后重新登录\n"
+               "docker run --device=/dev/kfd --device=/dev/dri --group-add GID ..."},
+     .references =
+         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html\n"
+         "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html"},
+    {.id = "DCU412",
+     .severity = Severity::warning,
+     .name = "device-file-missing",
+     .title = {"The kernel has devices, but the file to reach them by is not here.",
+               "内核中有设备，但此处没有访问它们的文件。"},
+     .summary = {"{nodes} is missing", "缺少 {nodes}"},
+     .cause = {"{nodes} is missing: {trace}", "缺少 {nodes}：{trace}"},
+     .how = {"/sys/class/kfd, /sys/module and /sys/bus/pci, which containers see, against /dev.",
+             "比较容器也能看到的 /sys/class/kfd、/sys/module、/sys/bus/pci 与 /dev。"},
+     .causes = {"a container started without --device=/dev/kfd --device=/dev/dri\n"
+                "a scheduler that granted no device",
+                "容器启动时没有 --device=/dev/kfd --device=/dev/dri\n调度系统没有分配设备"},
+     .fixes = {"docker run --device=/dev/kfd --device=/dev/dri ... (DCU: --device=/dev/mkfd too)",
+               "docker run --device=/dev/kfd --device=/dev/dri ...（DCU 还需 --device=/dev/mkfd）"},
+     .references = "https://rocm.docs.amd.com/projects/install-on-linux/en/latest/how-to/docker.html\n"
+                   "https://github.com/HYGON-AI/hcu-container-toolkit"},
+    {.id = "DCU413",
+     .severity = Severity::warning,
+     .name = "driver-not-loaded",
+     .title = {"The kernel has no driver for AMD's or Hygon's devices.", "内核没有 AMD 或海光设备的驱动。"},
+     .summary = {"{place} has no device driver", "{place}没有设备驱动"},
+     .cause = {"{place} has neither amdgpu nor Hygon's driver (hycu, hydcu, hyhcu)",
+               "{place}既没有 amdgpu，也没有海光驱动（hycu、hydcu、hyhcu）"},
+     .how =
+         {"/proc/modules and /sys/module; PCI devices of vendors 1002 and 1d94 say whether there is one to "
+          "drive. In a container it is a note: the driver is the host's.",
+          "/proc/modules 和 /sys/module；厂商为 1002 和 1d94 的 PCI "
+          "设备说明是否有设备可驱动。在容器中只是提示：驱动属于宿主机。"},
+     .causes = {"a build host or login node\nthe driver was not built for the running kernel after an update",
+                "编译机或登录节点\n内核更新后没有为新内核编译驱动"},
+     .fixes =
+         {"sudo modprobe amdgpu, or install Hygon's driver package\ndmesg says why a driver did not start",
+          "sudo modprobe amdgpu，或安装海光驱动包\n驱动为何没有启动见 dmesg"},
+     .references = "https://github.com/HYGON-AI/hcu-container-toolkit"},
+    {.id = "DCU414",
+     .severity = Severity::warning,
+     .name = "hyhal-missing",
+     .title = {"A DTK is here without /opt/hyhal, the driver's half of the libraries.",
+               "有 DTK，但没有驱动侧的库 /opt/hyhal。"},
+     .summary = {"{what}", "{what}"},
+     .cause = {"{what}, which the DTK in {root} takes the HSA runtime from",
+               "{what}，而 {root} 中的 DTK 要从中取得 HSA 运行时"},
+     .how = {"/opt/hyhal and /usr/local/hyhal: a directory with something in it, in a container or where "
+             "/dev/kfd is.",
+             "/opt/hyhal 和 /usr/local/hyhal：在容器中，或有 /dev/kfd 时，应为非空目录。"},
+     .causes = {"a container started without Hygon's container toolkit and without the mount",
+                "容器启动时既没有用海光容器工具，也没有挂载它"},
+     .fixes = {"docker run -v /opt/hyhal:/opt/hyhal:ro ...\ninstall the driver package on the host",
+               "docker run -v /opt/hyhal:/opt/hyhal:ro ...\n在宿主机上安装驱动包"},
+     .references = "https://github.com/HYGON-AI/hcu-container-toolkit"},
+    {.id = "DCU415",
+     .severity = Severity::warning,
+     .name = "toolkit-not-sourced",
+     .title = {"A DTK is installed, but its environment is not loaded.", "已安装 DTK，但没有加载其环境。"},
+     .summary = {"DTK's env.sh was not sourced", "没有 source DTK 的 env.sh"},
+     .cause = {"DTK {version} in {root} is not in this environment",
+               "{root} 中的 DTK {version} 不在当前环境中"},
+     .how =
+         {"None of ROCM_PATH, ROCM_HOME and HIP_PATH is set, and neither LD_LIBRARY_PATH nor /etc/ld.so.conf "
+          "leads into it.",
+          "ROCM_PATH、ROCM_HOME、HIP_PATH 均未设置，LD_LIBRARY_PATH 和 /etc/ld.so.conf 也不指向它。"},
+     .causes = {"a shell, service or cron job that does not read the profile",
+                "没有读取 profile 的 shell、服务或 cron 任务"},
+     .fixes = {"source /opt/dtk/env.sh (it reads variables that may not be set: not under set -u)\n"
+               "module load compiler/dtk/25.04",
+               "source /opt/dtk/env.sh（它会读取可能未设置的变量：不要在 set -u 下执行）\n"
+               "module load compiler/dtk/25.04"},
+     .references = ""},
+    {.id = "DCU416",
+     .severity = Severity::warning,
+     .name = "toolkits-mixed",
+     .title = {"Variables of the environment lead into different toolkits, or into one that is gone.",
+               "环境变量指向不同的工具包，或指向已不存在的工具包。"},
+     .summary = {"{what}", "{what}"},
+     .cause = {"{what}", "{what}"},
+     .how =
+         {"ROCM_PATH, ROCM_HOME, HIP_PATH and the entries of LD_LIBRARY_PATH and PATH, each followed to the "
+          "directory that says a version (.dtk_version, .info); links resolved.",
+          "ROCM_PATH、ROCM_HOME、HIP_PATH 以及 LD_LIBRARY_PATH 和 PATH 的各项，"
+          "解析链接后追溯到写有版本（.dtk_version、.info）的目录。"},
+     .causes = {"env.sh of one version was sourced after another's\n"
+                "a module of one version in a shell that has another's\n"
+                "the toolkit was updated, and the shell is older",
+                "先后 source 了两个版本的 env.sh\n在已有另一版本的 shell 中加载 module\n工具包已更新，而 "
+                "shell 是旧的"},
+     .fixes = {"start a new shell and load one of them", "新开一个 shell，只加载其中一个"},
+     .references = ""},
+    {.id = "DCU417",
+     .severity = Severity::warning,
+     .name = "runtime-twice",
+     .title = {"One process would hold two copies of a runtime library.",
+               "同一进程会加载某个运行时库的两份。"},
+     .summary = {"{library} would be loaded {count} times", "{library} 会被加载 {count} 次"},
+     .cause = {"{library} would be loaded from {count} files", "{library} 会从 {count} 个文件加载"},
+     .how =
+         {"The files that Python, torch and this file load, by the stem of their SONAME; HIP, HSA and ROCm "
+          "libraries.",
+          "Python、torch 和此文件所加载的文件，按 SONAME 主干归并；仅 HIP、HSA 和 ROCm 的库。"},
+     .causes =
+         {"a torch wheel brings libamdhip64, and the file is linked to the system's\n"
+          "LD_LIBRARY_PATH leads to another version than the file's RUNPATH",
+          "torch wheel 自带 libamdhip64，而文件链接到系统的\nLD_LIBRARY_PATH 与文件的 RUNPATH 指向不同版本"},
+     .fixes = {"build it against the torch that loads it: dcuop build OP\n"
+               "take the toolkit's directory out of LD_LIBRARY_PATH",
+               "针对加载它的 torch 编译：dcuop build OP\n从 LD_LIBRARY_PATH 中去掉该工具包目录"},
+     .references = "https://github.com/pytorch/pytorch/issues/141014\n"
+                   "https://github.com/pytorch/pytorch/issues/186516"},
+    {.id = "DCU418",
+     .severity = Severity::error,
+     .name = "gfx-override-invalid",
+     .title = {"HSA_OVERRIDE_GFX_VERSION is no version: the runtime does not start with it.",
+               "HSA_OVERRIDE_GFX_VERSION 不是版本：运行时无法启动。"},
+     .summary = {"{variable} is no version", "{variable} 不是版本"},
+     .cause = {"{variable}=\"{value}\" is no version: the HSA runtime finds no device with it",
+               "{variable}=\"{value}\" 不是版本：HSA 运行时因此找不到设备"},
+     .how =
+         {"Read as libhsakmt does it: three numbers with dots, nothing behind them; minor and stepping are "
+          "hexadecimal digits of the processor's name. An empty value is none either.",
+          "按 libhsakmt 的方式读取：以点分隔的三个数，后面没有别的；minor 和 stepping "
+          "是处理器名中的十六进制数字。空值也不是版本。"},
+     .causes = {"the processor's name instead of its version (gfx1030)\ntwo numbers (10.3)",
+                "写成了处理器名（gfx1030）而不是版本\n只写了两个数（10.3）"},
+     .fixes = {"unset HSA_OVERRIDE_GFX_VERSION, or export HSA_OVERRIDE_GFX_VERSION=10.3.0",
+               "unset HSA_OVERRIDE_GFX_VERSION，或 export HSA_OVERRIDE_GFX_VERSION=10.3.0"},
+     .references = "https://github.com/ROCm/ROCR-Runtime/blob/master/libhsakmt/src/topology.c"},
+    {.id = "DCU419",
+     .severity = Severity::warning,
+     .name = "visible-device-unknown",
+     .title = {"A visible-devices variable names a device that does not exist.",
+               "某个可见设备变量指定了不存在的设备。"},
+     .summary = {"{variable} names a device that does not exist", "{variable} 指定了不存在的设备"},
+     .cause = {"{variable}=\"{value}\": entry \"{entry}\" names none of {count} devices",
+               "{variable}=\"{value}\"：{count} 个设备中没有 \"{entry}\""},
+     .how = {"As for DCU410: indices and GPU-<uuid> against KFD's topology (unique_id), and what an earlier "
+             "variable left.",
+             "同 DCU410：序号和 GPU-<uuid> 与 KFD 拓扑（unique_id）及前一变量的结果比较。"},
+     .causes = {"indices of the host inside a container that has fewer devices\n"
+                "HIP_VISIBLE_DEVICES counts what ROCR_VISIBLE_DEVICES left, from 0 again",
+                "容器中设备较少，却用了宿主机的序号\nHIP_VISIBLE_DEVICES 在 ROCR_VISIBLE_DEVICES 的结果上从 "
+                "0 重新计数"},
+     .fixes = {"dcuop env lists the devices; set one of the two variables, not both",
+               "dcuop env 会列出设备；两个变量只设一个"},
+     .references = "https://rocm.docs.amd.com/en/latest/conceptual/gpu-isolation.html"},
+    {.id = "DCU420",
+     .severity = Severity::error,
+     .name = "older-libstdcxx-wins",
+     .title =
+         {"The process has an older libstdc++ than the file needs, while a newer one is on this machine.",
+          "进程中的 libstdc++ 比文件所需的旧，而本机另有较新的。"},
+     .summary = {"an older libstdc++ is loaded first", "先加载了较旧的 libstdc++"},
+     .cause = {"{winner} is loaded and has no {versions}; {better} has",
+               "已加载 {winner}，它没有 {versions}；{better} 有"},
+     .how =
+         {"What the interpreter and torch have loaded counts first, then the loader's search; "
+          ".gnu.version_r of the file against .gnu.version_d of each copy. A directory with conda-meta above "
+          "it is conda's.",
+          "先看解释器和 torch 已加载的，再看加载器的查找顺序；比较文件的 .gnu.version_r 与每份拷贝的 "
+          ".gnu.version_d。上层目录有 conda-meta 的属于 conda。"},
+     .causes = {"conda's libstdc++ is older than the compiler that built the file\n"
+                "LD_LIBRARY_PATH leads to an old toolchain's libraries",
+                "conda 的 libstdc++ 比编译该文件的编译器旧\nLD_LIBRARY_PATH 指向旧工具链的库"},
+     .fixes = {"conda install -c conda-forge libstdcxx-ng\n"
+               "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libstdc++.so.6 python ...\n"
+               "build with conda's own compiler: conda install -c conda-forge gxx",
+               "conda install -c conda-forge libstdcxx-ng\n"
+               "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libstdc++.so.6 python ...\n"
+               "用 conda 自己的编译器编译：conda install -c conda-forge gxx"},
+     .references = "https://github.com/shader-slang/slang-torch/issues/7\n"
+                   "https://github.com/pytorch/pytorch/issues/115138"},
+    {.id = "DCU421",
+     .severity = Severity::error,
+     .name = "address-space-limit",
+     .title = {"The limit on a process' address space is smaller than what the file and its libraries map.",
+               "进程地址空间的限制小于文件及其库所需映射的大小。"},
+     .summary = {"the address space is limited to {limit}", "地址空间限制为 {limit}"},
+     .cause = {"the address space is limited to {limit}, Python, torch and the file map at least {needed}",
+               "地址空间限制为 {limit}，而 Python、torch 和此文件至少要映射 {needed}"},
+     .how =
+         {"Max address space of /proc/self/limits (RLIMIT_AS, ulimit -v) against the segments of all files "
+          "that the process loads; heap, stacks and what a device driver reserves come on top.",
+          "比较 /proc/self/limits 的 Max address space（RLIMIT_AS，ulimit "
+          "-v）与进程加载的所有文件的段；堆、栈和设备驱动保留的空间另计。"},
+     .causes = {"ulimit -v in a profile or a job script\na scheduler that limits virtual memory",
+                "profile 或作业脚本中的 ulimit -v\n调度系统限制了虚拟内存"},
+     .fixes = {"ulimit -v unlimited\nask the scheduler for memory, not for virtual memory",
+               "ulimit -v unlimited\n向调度系统申请内存，而不是虚拟内存"},
+     .references = "https://github.com/pytorch/pytorch/issues/16558"},
 };
 
 } // namespace

@@ -206,8 +206,11 @@ constexpr Rule table[] = {
                "文件位于以 noexec 挂载的文件系统上，不能映射代码。"},
      .summary = {"it lies on a file system mounted noexec", "它位于以 noexec 挂载的文件系统上"},
      .cause = {"{directory} is on a file system mounted noexec", "{directory} 所在的文件系统以 noexec 挂载"},
-     .how = {"ST_NOEXEC of statvfs(3); the loader says \"failed to map segment from shared object\".",
-             "statvfs(3) 的 ST_NOEXEC；加载器会报 \"failed to map segment from shared object\"。"},
+     .how = {"Options of the mount in /proc/self/mountinfo, or statvfs(3); the loader says \"failed to map "
+             "segment "
+             "from shared object\".",
+             "/proc/self/mountinfo 中该挂载的选项，或 statvfs(3)；加载器会报 \"failed to map segment "
+             "from shared object\"。"},
      .causes = {"/tmp, /dev/shm or a container's tmpfs is mounted noexec",
                 "/tmp、/dev/shm 或容器的 tmpfs 以 noexec 挂载"},
      .fixes = {"use a cache elsewhere: export DCUOP_CACHE_DIR=DIR\nmount it with exec: mount -o "

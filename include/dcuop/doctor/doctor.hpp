@@ -12,9 +12,11 @@
 #include "dcuop/elf/bundle.hpp"
 #include "dcuop/finding/finding.hpp"
 #include "dcuop/probe/devices.hpp"
+#include "dcuop/probe/host.hpp"
 #include "dcuop/probe/machine.hpp"
 #include "dcuop/probe/python.hpp"
 #include "dcuop/probe/toolchain.hpp"
+#include "dcuop/probe/toolkit_uses.hpp"
 #include "dcuop/probe/torch.hpp"
 
 namespace dcuop::doctor {
@@ -32,9 +34,16 @@ struct EnvironmentFacts {
   std::optional<probe::Rocm> rocm;
   std::string rocm_problem;
   probe::Devices devices;
+  probe::Host host;
+  probe::ToolkitUses toolkits;
+  std::filesystem::path saved_root; ///< of a saved machine (--root); empty: this machine
 };
-/// Never throws for what the machine is like: see the *_problem members.
-[[nodiscard]] EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::PythonWish& wish);
+/// Never throws for what the machine is like: see the *_problem members. Of a saved machine, Python, torch and
+/// the host compiler are still this machine's, and its own HIP compiler is not asked, as nothing of it is
+/// started. `rocminfo` is taken instead of running that.
+[[nodiscard]] EnvironmentFacts
+gather_facts(const probe::Machine& machine, const probe::PythonWish& wish,
+             const std::optional<probe::SavedRocminfo>& rocminfo = std::nullopt);
 /// Name, value and origin of each fact, for `dcuop env` and the report's environment section.
 struct FactLine {
   std::string name, value, origin;
@@ -55,6 +64,8 @@ struct Question {
   std::string module_name; ///< the name it will be imported by; empty: the file's stem up to the first '.'
   Use use = Use::guess;
   std::string built_with; ///< the build record in a line ("torch 1.13.1 cpu, python 3.11.2"); empty: unknown
+  /// What a running process has loaded, its program first: instead of what a Python here would load. May be empty.
+  std::vector<std::filesystem::path> loaded;
 };
 
 enum class Verdict { loads, loads_cannot_launch, does_not_load, environment_only };

@@ -59,17 +59,6 @@ TEST_F(EnvironmentChecks, ComparesTheDtkOfTorchWithTheInstalled) {
   EXPECT_EQ(find(report, "DCU408")->cause, "torch is for DTK 25.04, but /opt/dtk is DTK 24.04");
 }
 
-TEST_F(EnvironmentChecks, ReadTheVariablesThatHideDevices) {
-  environment_.set("HSA_OVERRIDE_GFX_VERSION", "9.0.10");
-  environment_.set("HIP_VISIBLE_DEVICES", "-1");
-  environment_.set("ROCR_VISIBLE_DEVICES", "0,1");
-  const auto report = examine_machine(facts());
-  ASSERT_NE(find(report, "DCU409"), nullptr);
-  EXPECT_THAT(find(report, "DCU409")->cause, HasSubstr("take every device for gfx90a"));
-  ASSERT_NE(find(report, "DCU410"), nullptr);
-  EXPECT_EQ(find(report, "DCU410")->cause, "HIP_VISIBLE_DEVICES=\"-1\" hides every device");
-}
-
 TEST_F(EnvironmentChecks, FactsNameTheirOrigins) {
   const auto lines = fact_lines(facts());
   const auto line = [&lines](std::string_view name) {
