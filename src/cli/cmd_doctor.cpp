@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "report_text.hpp"
+#include "saved_machine.hpp"
 #include "torch_cache_view.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
@@ -27,6 +28,8 @@ namespace {
 
 struct Request {
   std::string target;
+  bool has_target = false;
+  SavedMachine saved;
   std::vector<std::string> archs;
   bool torch_extensions = false;
   bool fix = false;
@@ -107,8 +110,12 @@ void take_record(const store::Entry& entry, doctor::Question& question) {
 doctor::Question question_of(Context& context, const Request& request) {
   doctor::Question question;
   question.archs = checked_archs(request.archs);
-  if (request.target.empty()) {
+  if (!request.has_target) {
     return question;
+  }
+  if (request.target.empty()) { // an unset variable of a script, which must not pass for a fine file
+    throw Error(ExitCode::usage, "the target is empty",
+                "name a .so file or an op; dcuop doctor without one judges this machine alone");
   }
   if (names_a_file(request.target, context.working_directory)) {
     question.file = request.target;
@@ -155,8 +162,9 @@ ExitCode run(Context& context, const Request& request) {
     return run_torch_extensions(context, {checked_archs(request.archs), request.fix});
   }
   const auto question = question_of(context, request);
-  const auto machine = context.machine();
-  const auto facts = doctor::gather_facts(machine, context.python_wish());
+  const auto rocminfo = rocminfo_of(context, request.saved);
+  const auto machine = machine_of(context, request.saved);
+  const auto facts = doctor::gather_facts(machine, context.python_wish(), rocminfo);
   const auto report = doctor::diagnose(question, facts, machine);
   if (context.json()) {
     context.terminal.answer(json_text(doctor::to_json(report), 2));
@@ -179,6 +187,8 @@ void add_doctor(Commands& commands) {
                    "  dcuop doctor affine                  the op's newest entry in the cache\n"
                    "  dcuop doctor ./affine.so --arch gfx936\n"
                    "  dcuop doctor ./affine.so --json\n"
+                   "  dcuop doctor ./affine.so --rocminfo saved.txt   with another machine's devices\n"
+                   "  dcuop doctor --root /mnt/image       a saved machine or an unpacked container image\n"
                    "  dcuop doctor --torch-extensions      torch's own JIT cache: stale, half-built, locked\n"
                    "  dcuop rule DCU210                    more about a finding");
   auto* target = command->add_option("target", request->target, "A .so file, or an op's name or directory")
@@ -196,7 +206,12 @@ void add_doctor(Commands& commands) {
       ->add_flag("--fix", request->fix,
                  "With --torch-extensions: remove locks and half-built extensions that are provably dead")
       ->needs(torch_cache);
-  commands.run(command, [request](Context& context) { return run(context, *request); });
+  add_saved_machine_options(*command, request->saved);
+  torch_cache->excludes("--root")->excludes("--rocminfo");
+  commands.run(command, [request, target](Context& context) {
+    request->has_target = target->count() > 0;
+    return run(context, *request);
+  });
 }
 
 } // namespace dcuop::cli

@@ -4,6 +4,7 @@
 
 #include "command.hpp"
 #include "report_text.hpp"
+#include "saved_machine.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
 #include "dcuop/support/json_text.hpp"
@@ -11,8 +12,27 @@
 namespace dcuop::cli {
 namespace {
 
-ExitCode run(Context& context) {
-  const auto facts = doctor::fact_lines(doctor::gather_facts(context.machine(), context.python_wish()));
+nlohmann::json to_json(const probe::Rocminfo& told) {
+  auto agents = nlohmann::json::array();
+  for (const auto& agent : told.agents) {
+    agents.push_back({{"name", agent.name},
+                      {"marketing_name", agent.marketing_name},
+                      {"vendor", agent.vendor},
+                      {"device_type", agent.device_type},
+                      {"uuid", agent.uuid},
+                      {"node", agent.node},
+                      {"compute_units", agent.compute_units},
+                      {"wavefront", agent.wavefront},
+                      {"isas", agent.isas}});
+  }
+  return {
+      {"runtime_version", told.runtime_version}, {"problem", told.problem}, {"agents", std::move(agents)}};
+}
+
+ExitCode run(Context& context, const SavedMachine& saved) {
+  const auto rocminfo = rocminfo_of(context, saved);
+  const auto known = doctor::gather_facts(machine_of(context, saved), context.python_wish(), rocminfo);
+  const auto facts = doctor::fact_lines(known);
   if (!context.json()) {
     ReportStyle style;
     style.home = context.environment.get("HOME").value_or("");
@@ -23,7 +43,10 @@ ExitCode run(Context& context) {
   for (const auto& [name, value, origin] : facts) {
     list.push_back({{"name", name}, {"value", value}, {"origin", origin}});
   }
-  const nlohmann::json document = {{"schema", 1}, {"facts", std::move(list)}};
+  nlohmann::json document = {{"schema", 1}, {"facts", std::move(list)}};
+  if (known.devices.rocminfo) {
+    document["rocminfo"] = to_json(*known.devices.rocminfo);
+  }
   context.terminal.answer(json_text(document, 2));
   return ExitCode::ok;
 }
@@ -31,11 +54,16 @@ ExitCode run(Context& context) {
 } // namespace
 
 void add_env(Commands& commands) {
-  auto* command = commands.add("env", "Print what is known of this machine, and from where",
-                               "  dcuop env\n"
-                               "  dcuop env --python /usr/bin/python3\n"
-                               "  dcuop env --json");
-  commands.run(command, run);
+  auto* command =
+      commands.add("env", "Print what is known of this machine, and from where",
+                   "  dcuop env\n"
+                   "  dcuop env --python /usr/bin/python3\n"
+                   "  dcuop env --json\n"
+                   "  dcuop env --rocminfo saved.txt   devices as a saved output tells them\n"
+                   "  dcuop env --root /mnt/image      a saved machine, an unpacked container image");
+  auto saved = std::make_shared<SavedMachine>();
+  add_saved_machine_options(*command, *saved);
+  commands.run(command, [saved](Context& context) { return run(context, *saved); });
 }
 
 } // namespace dcuop::cli
