@@ -1,6 +1,8 @@
 // DCU411 to DCU413: can a process here open the devices?
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <map>
 #include <system_error>
 
