@@ -29,10 +29,25 @@ nlohmann::json to_json(const probe::Rocminfo& told) {
       {"runtime_version", told.runtime_version}, {"problem", told.problem}, {"agents", std::move(agents)}};
 }
 
+/// Whether builds see what compilers read, or believe depfiles.
+doctor::FactLine tracing(Context& context) {
+  Command command;
+  command.argv = {"/bin/true"};
+  command.trace = true;
+  const bool is_permitted = context.machine().processes.run(command).accesses.has_value();
+  return {"build inputs", is_permitted ? "as the kernel sees them" : "from depfiles (docs/known-gaps.md)",
+          is_permitted
+              ? "ptrace is permitted"
+              : "ptrace is not permitted; in a container: --cap-add=SYS_PTRACE, or another seccomp profile"};
+}
+
 ExitCode run(Context& context, const SavedMachine& saved) {
   const auto rocminfo = rocminfo_of(context, saved);
   const auto known = doctor::gather_facts(machine_of(context, saved), context.python_wish(), rocminfo);
-  const auto facts = doctor::fact_lines(known);
+  auto facts = doctor::fact_lines(known);
+  if (!saved.root) {
+    facts.push_back(tracing(context));
+  }
   if (!context.json()) {
     ReportStyle style;
     style.home = context.environment.get("HOME").value_or("");

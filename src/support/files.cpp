@@ -52,7 +52,7 @@ const char* kind_of(DIR* directory, const dirent& entry) {
   struct stat status {};
   if (type == DT_UNKNOWN && // the file system does not say
       ::fstatat(::dirfd(directory), entry.d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    type = IFTODT(status.st_mode);
+    type = static_cast<unsigned char>(IFTODT(status.st_mode));
   }
   switch (type) {
   case DT_DIR:
