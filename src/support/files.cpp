@@ -354,7 +354,8 @@ std::vector<std::string> list_names_and_kinds(const fs::path& path) {
     return {};
   }
   std::vector<std::string> entries;
-  while (const dirent* entry = ::readdir(directory.get())) { // NOLINT(concurrency-mt-unsafe): one stream a thread
+  while (const dirent* entry =
+             ::readdir(directory.get())) { // NOLINT(concurrency-mt-unsafe): one stream a thread
     const std::string_view name(entry->d_name);
     if (name != "." && name != "..") {
       entries.push_back(std::string(name) + kind_of(directory.get(), *entry));
