@@ -9,7 +9,7 @@ namespace {
 std::vector<Rule> all_rules() {
   std::vector<Rule> table;
   for (const auto& family : {file_rules(), symbol_rules(), undefined_rules(), device_rules(),
-                             environment_rules(), torch_cache_rules()}) {
+                             environment_rules(), torch_cache_rules(), live_rules(), message_rules()}) {
     table.insert(table.end(), family.begin(), family.end());
   }
   std::sort(table.begin(), table.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });

@@ -14,5 +14,7 @@ symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, m
 [[nodiscard]] std::vector<Rule> device_rules();      ///< DCU3xx
 [[nodiscard]] std::vector<Rule> environment_rules(); ///< DCU4xx
 [[nodiscard]] std::vector<Rule> torch_cache_rules(); ///< DCU5xx
+[[nodiscard]] std::vector<Rule> live_rules();        ///< DCU6xx: of a running process
+[[nodiscard]] std::vector<Rule> message_rules();     ///< DCU7xx: what a message alone tells
 
 } // namespace dcuop::finding

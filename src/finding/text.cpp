@@ -49,7 +49,9 @@ constexpr std::array labels = {
     Label{"asked", "已询问"},        Label{"expected", "期望"},
     Label{"origin", "来源"},         Label{"torch", "torch"},
     Label{"built with", "编译所用"}, Label{"no device", "没有设备"},
-    Label{"set", "已设置"},
+    Label{"set", "已设置"},          Label{"loaded", "已加载"},
+    Label{"message says", "消息说"}, Label{"here", "本机"},
+    Label{"confidence", "可信度"},   Label{"followed by", "随后"},
 };
 
 } // namespace

@@ -1,0 +1,223 @@
+#include "message_scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "message_lines.hpp"
+
+#include "dcuop/elf/image.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::doctor {
+namespace {
+
+constexpr std::size_t most_clues = 64;
+constexpr auto none = std::string_view::npos;
+/// Nobody pastes more by hand; only what is pasted is wrapped.
+constexpr std::size_t largest_paste = std::size_t{1} << 20;
+
+bool begins_anew(std::string_view line) {
+  constexpr std::array<std::string_view, 9> beginnings = {
+      "Traceback", "  File ",   "During handling", "The above exception", "FAILED:", "ninja:",
+      "Error: ",   "warning: ", "WARNING"};
+  const auto starts = [line](std::string_view beginning) { return line.starts_with(beginning); };
+  return std::any_of(beginnings.begin(), beginnings.end(), starts) || line.find("Error: ") != none ||
+         line.find(": error: ") != none;
+}
+
+int error_rank(std::string_view line) {
+  if (line.find("Error: ") != none || line.find("Exception: ") != none) {
+    return 2;
+  }
+  constexpr std::array<std::string_view, 7> words = {"rror:",  "ERROR",  "fatal", "FATAL",
+                                                     "FAILED", "failed", "abort"};
+  return std::any_of(words.begin(), words.end(),
+                     [line](std::string_view word) { return line.find(word) != none; })
+             ? 1
+             : 0;
+}
+
+class Scan {
+ public:
+  explicit Scan(std::string_view text) : pasted_(text.size() <= largest_paste) {
+    for_each_line(text, [this](const MessageLine& line) { take(line); });
+    while (!window_.empty()) {
+      look_at_first();
+    }
+  }
+
+  MessageScan result() {
+    result_.ranks = ranks_.size();
+    put_cause_first();
+    for (auto& [weight, clue] : found_) {
+      result_.clues.push_back(std::move(clue));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Found {
+    Weight weight;
+    Clue clue;
+  };
+
+  void take(const MessageLine& line) {
+    ++result_.lines;
+    width_ = std::max(width_, line.text.size());
+    if (!line.rank.empty()) {
+      ranks_.insert(line.rank);
+    }
+    if (const int rank = error_rank(line.text); rank >= last_rank_) {
+      last_rank_ = rank;
+      result_.last_error = telling_part(line.text);
+      result_.last_line = line.number;
+    }
+    window_.push_back(line);
+    if (window_.size() > joined_at_most) {
+      look_at_first();
+    }
+  }
+
+  void look_at_first() {
+    const auto line = std::move(window_.front());
+    window_.erase(window_.begin());
+    auto sighting = recognised(line.text);
+    if (pasted_) {
+      sighting = unwrapped(line, std::move(sighting));
+    }
+    if (sighting) {
+      remember(std::move(*sighting), line);
+    }
+    before_ = line.text;
+  }
+
+  /// The rest of a line that a terminal or a mail broke may make it tell, or tell more.
+  std::optional<Sighting> unwrapped(const MessageLine& line, std::optional<Sighting> alone) {
+    std::string tight = line.text;
+    if (alone && broken_before(*alone, line.text)) {
+      auto whole = recognised(before_ + line.text);
+      if (whole && whole->clue.file.is_absolute() &&
+          whole->clue.rule.substr(0, 4) == alone->clue.rule.substr(0, 4)) {
+        alone = std::move(whole);
+        tight.insert(0, before_);
+      }
+    }
+    if (alone && !touches_end(*alone, line.text)) {
+      return alone;
+    }
+    std::string loose = tight;
+    for (const auto& next : window_) {
+      if (begins_anew(next.text) || next.rank != line.rank || tight.size() < narrowest ||
+          recognised(next.text)) {
+        break;
+      }
+      const auto more = std::string(trimmed(next.text));
+      tight += more;
+      loose += " " + more;
+      for (const auto* whole : {&tight, &loose}) {
+        auto better = recognised(*whole);
+        if (better && (!alone || tells_more(*better, *alone, more))) {
+          // It may go on: take the rest of a name that has not ended.
+          alone = std::move(better);
+          if (!touches_end(*alone, *whole)) {
+            return alone;
+          }
+          break;
+        }
+      }
+    }
+    return alone;
+  }
+
+  static bool touches_end(const Sighting& sighting, std::string_view line) {
+    const auto& clue = sighting.clue;
+    return (!clue.name.empty() && line.ends_with(clue.name)) ||
+           (!clue.file.empty() && line.ends_with(clue.file.string()));
+  }
+
+  /// The line begins in the midst of the path that it tells of.
+  [[nodiscard]] bool broken_before(const Sighting& sighting, std::string_view line) const {
+    const auto& file = sighting.clue.file;
+    return !file.empty() && !file.is_absolute() && line.starts_with(file.string()) &&
+           before_.size() >= narrowest && before_.find('/') != std::string::npos;
+  }
+
+  [[nodiscard]] bool tells_more(const Sighting& whole, const Sighting& part, std::string_view rest) const {
+    const auto& name = whole.clue.name;
+    const auto& shorter = part.clue.name;
+    if (name.starts_with("_Z") && elf::demangled(shorter) == shorter && elf::demangled(name) != name) {
+      return true;
+    }
+    const bool one_word = rest.find(' ') == none || rest.ends_with(')');
+    return one_word &&
+           name.size() + whole.clue.file.string().size() > shorter.size() + part.clue.file.string().size() &&
+           part.clue.says.size() + 20 >= width_;
+  }
+
+  void remember(Sighting sighting, const MessageLine& line) {
+    auto& clue = sighting.clue;
+    const auto key = std::tuple(clue.rule, clue.name, clue.file.string());
+    const auto known = places_.find(key);
+    if (known != places_.end()) {
+      note_rank(found_[known->second].clue, line.rank);
+      return;
+    }
+    if (found_.size() >= most_clues) {
+      return;
+    }
+    clue.line = line.number;
+    note_rank(clue, line.rank);
+    places_.emplace(key, found_.size());
+    found_.push_back({sighting.weight, std::move(clue)});
+  }
+
+  static void note_rank(Clue& clue, const std::string& rank) {
+    constexpr std::size_t kept = 1024;
+    if (!rank.empty() && clue.ranks.size() < kept &&
+        std::find(clue.ranks.begin(), clue.ranks.end(), rank) == clue.ranks.end()) {
+      clue.ranks.push_back(rank);
+    }
+  }
+
+  /// What failed first is why the rest failed; a mere hint counts where nothing else does.
+  void put_cause_first() {
+    const auto first = std::min_element(found_.begin(), found_.end(), [](const Found& a, const Found& b) {
+      return std::pair(a.weight, a.clue.line) < std::pair(b.weight, b.clue.line);
+    });
+    if (first == found_.end()) {
+      return;
+    }
+    std::rotate(found_.begin(), first, first + 1);
+    auto& cause = found_.front().clue;
+    if (cause.file.empty()) { // torch.ops.load_library says the file a line later
+      const auto names_it = std::find_if(found_.begin() + 1, found_.end(), [](const Found& other) {
+        return other.weight == Weight::consequence && !other.clue.file.empty();
+      });
+      cause.file = names_it == found_.end() ? cause.file : names_it->clue.file;
+    }
+  }
+
+  static constexpr std::size_t joined_at_most = 4;
+  static constexpr std::size_t narrowest = 40;
+  bool pasted_;
+  std::vector<MessageLine> window_;
+  std::string before_;
+  std::size_t width_ = 0;
+  int last_rank_ = 0;
+  std::set<std::string> ranks_;
+  std::vector<Found> found_;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;
+  MessageScan result_;
+};
+
+} // namespace
+
+MessageScan scan_message(std::string_view text) {
+  return Scan(text).result();
+}
+
+} // namespace dcuop::doctor
