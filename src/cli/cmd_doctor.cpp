@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "evidence_view.hpp"
 #include "report_text.hpp"
 #include "saved_machine.hpp"
 #include "torch_cache_view.hpp"
@@ -33,6 +34,7 @@ struct Request {
   std::vector<std::string> archs;
   bool torch_extensions = false;
   bool fix = false;
+  EvidenceRequest evidence;
 };
 
 /// A path to a library, rather than an op's name or directory.
@@ -157,9 +159,26 @@ void print(Context& context, const doctor::Report& report) {
   }
 }
 
+/// --pid and --message: the target is a file, which need not be here.
+EvidenceRequest evidence_of(const Request& request) {
+  auto evidence = request.evidence;
+  evidence.archs = checked_archs(request.archs);
+  evidence.file = request.target;
+  if (request.has_target && request.target.empty()) {
+    throw Error(ExitCode::usage, "the target is empty", "name a .so file, or leave it out");
+  }
+  return evidence;
+}
+
 ExitCode run(Context& context, const Request& request) {
   if (request.torch_extensions) {
     return run_torch_extensions(context, {checked_archs(request.archs), request.fix});
+  }
+  if (request.evidence.pid != 0) {
+    return run_process(context, evidence_of(request));
+  }
+  if (!request.evidence.message.empty()) {
+    return run_message(context, evidence_of(request));
   }
   const auto question = question_of(context, request);
   const auto rocminfo = rocminfo_of(context, request.saved);
@@ -190,6 +209,10 @@ void add_doctor(Commands& commands) {
                    "  dcuop doctor ./affine.so --rocminfo saved.txt   with another machine's devices\n"
                    "  dcuop doctor --root /mnt/image       a saved machine or an unpacked container image\n"
                    "  dcuop doctor --torch-extensions      torch's own JIT cache: stale, half-built, locked\n"
+                   "  dcuop doctor --pid 4121              what a running process has really loaded\n"
+                   "  dcuop doctor --pid 4121 ./affine.so  what if it loaded that file now\n"
+                   "  python t.py 2>&1 | dcuop doctor --message -   the first cause in a log or traceback\n"
+                   "  dcuop doctor --message slurm-812.out\n"
                    "  dcuop rule DCU210                    more about a finding");
   auto* target = command->add_option("target", request->target, "A .so file, or an op's name or directory")
                      ->type_name("OP|FILE.so");
@@ -208,6 +231,10 @@ void add_doctor(Commands& commands) {
       ->needs(torch_cache);
   add_saved_machine_options(*command, request->saved);
   torch_cache->excludes("--root")->excludes("--rocminfo");
+  add_evidence_options(*command, request->evidence);
+  for (const char* option : {"--pid", "--message"}) {
+    command->get_option(option)->excludes("--torch-extensions")->excludes("--root")->excludes("--rocminfo");
+  }
   commands.run(command, [request, target](Context& context) {
     request->has_target = target->count() > 0;
     return run(context, *request);

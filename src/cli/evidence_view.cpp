@@ -1,0 +1,147 @@
+#include "evidence_view.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "report_text.hpp"
+
+#include "dcuop/doctor/live.hpp"
+#include "dcuop/doctor/message.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
+
+namespace dcuop::cli {
+namespace {
+
+using Findings = std::vector<finding::Finding>;
+
+bool has_error(const Findings& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const auto& finding) { return finding.severity == finding::Severity::error; });
+}
+
+/// Of several reports one: headline, findings, their count, facts.
+struct Page {
+  std::string headline, headline_chinese;
+  Findings findings;
+  std::vector<doctor::FactLine> facts;
+};
+
+void add(Page& page, const doctor::Report& report) {
+  page.findings.insert(page.findings.end(), report.findings.begin(), report.findings.end());
+  page.facts.insert(page.facts.end(), report.facts.begin(), report.facts.end());
+  finding::sort_findings(page.findings);
+}
+
+void print(Context& context, const Page& page) {
+  const bool zh = context.chinese();
+  auto& terminal = context.terminal;
+  const bool verbose = terminal.options().verbose;
+  const ReportStyle style{zh ? finding::LanguageOfText::zh : finding::LanguageOfText::en, verbose,
+                          context.environment.get("HOME").value_or("")};
+  terminal.answer(terminal.styled(zh ? page.headline_chinese : page.headline,
+                                  has_error(page.findings) ? Style::red : Style::green));
+  print_findings(terminal, page.findings, style);
+  if (!page.findings.empty()) {
+    terminal.answer("  " + count_line(page.findings, style));
+  }
+  if (verbose) {
+    terminal.answer("");
+    print_facts(terminal, page.facts, style);
+  }
+}
+
+doctor::MessageText text_of(const std::string& given, const std::filesystem::path& working_directory) {
+  if (given == "-") {
+    return doctor::read_message(std::cin);
+  }
+  const auto path = absolute_from(given, working_directory);
+  std::error_code fault;
+  const bool directory = std::filesystem::is_directory(path, fault);
+  std::ifstream file(path, std::ios::binary);
+  if (directory || !file) {
+    throw Error(ExitCode::usage,
+                "--message " + given + (directory ? " is a directory" : " cannot be read as a file"),
+                "save the message to a file, or pipe it: python script.py 2>&1 | dcuop doctor --message -");
+  }
+  return doctor::read_message(file);
+}
+
+} // namespace
+
+void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into) {
+  auto* pid =
+      subcommand
+          .add_option("--pid", into.pid,
+                      "Judge what this running process has really loaded, by /proc; with FILE.so: what "
+                      "would happen if it loaded that now. The process is not disturbed")
+          ->type_name("PID")
+          ->check([](const std::string& text) {
+            const bool number = !text.empty() && text.size() < 10 &&
+                                text.find_first_not_of("0123456789") == std::string::npos;
+            return number && text.find_first_not_of('0') != std::string::npos
+                       ? std::string{}
+                       : text + " is no process id: a number from 1 on";
+          });
+  subcommand
+      .add_option(
+          "--message", into.message,
+          "Read a pasted traceback, log or loader message ('-': standard input), name its first cause, and "
+          "examine the file that it names if that is here")
+      ->type_name("FILE")
+      ->excludes(pid)
+      ->check([](const std::string& text) {
+        return text.empty() ? std::string("the name is empty: FILE, or - for standard input") : std::string{};
+      });
+}
+
+ExitCode run_process(Context& context, const EvidenceRequest& request) {
+  const auto process = doctor::read_live_process(request.pid);
+  const auto machine = context.machine();
+  const auto report =
+      doctor::examine_process(process, {request.archs, request.file, context.working_directory}, machine);
+  const bool bad = has_error(report.findings) || (report.file && has_error(report.file->findings));
+  if (context.json()) {
+    context.terminal.answer(json_text(doctor::to_json(process, report), 2));
+    return bad ? ExitCode::failed : ExitCode::ok;
+  }
+  Page page{report.headline, report.headline_chinese, report.findings, report.facts};
+  if (report.file) {
+    const auto name = std::filesystem::path(request.file).filename().string();
+    page.headline = name + " in " + process.title() + ": " + report.file->headline;
+    page.headline_chinese = process.title() + " 中的 " + name + "：" + report.file->headline_chinese;
+    page.findings.insert(page.findings.begin(), report.file->findings.begin(), report.file->findings.end());
+    finding::sort_findings(page.findings);
+  }
+  print(context, page);
+  return bad ? ExitCode::failed : ExitCode::ok;
+}
+
+ExitCode run_message(Context& context, const EvidenceRequest& request) {
+  doctor::MessageQuestion question;
+  question.message = text_of(request.message, context.working_directory);
+  question.origin = request.message;
+  question.file = request.file;
+  question.archs = request.archs;
+  const auto machine = context.machine();
+  const auto facts = doctor::gather_facts(machine, context.python_wish());
+  const auto report = doctor::examine_message(question, facts, machine);
+  const bool bad = has_error(report.findings) || (report.diagnosis && has_error(report.diagnosis->findings));
+  if (context.json()) {
+    context.terminal.answer(json_text(doctor::to_json(report), 2));
+    return bad ? ExitCode::failed : ExitCode::ok;
+  }
+  Page page{report.headline, report.headline_chinese, report.findings, report.facts};
+  if (report.diagnosis) {
+    add(page, *report.diagnosis);
+  }
+  print(context, page);
+  return bad ? ExitCode::failed : ExitCode::ok;
+}
+
+} // namespace dcuop::cli
