@@ -163,6 +163,16 @@ TEST_F(Tracing, ALimitEndsTheTree) {
   EXPECT_LT(result.wall, 10s);
 }
 
+TEST_F(Tracing, ALimitEndsATreeThatNeverStopsAsking) {
+  Command command;
+  command.argv = {"/bin/sh", "-c", "while :; do [ -e x ]; done & while :; do [ -e y ]; done"};
+  command.trace = true;
+  command.limit = 300ms;
+  const ProcessResult result = SystemProcessRunner().run(command);
+  EXPECT_TRUE(result.timed_out);
+  EXPECT_LT(result.wall, 10s);
+}
+
 TEST_F(Tracing, AStoppedProcessGoesOnWhenItIsTold) {
   const ProcessResult result =
       shell("sleep 1 & kill -STOP $!; (sleep 0.1; kill -CONT $!) & wait $!; echo done");
