@@ -171,6 +171,12 @@ MessageText read_message(std::istream& from, std::size_t limit) {
   MessageText message;
   const std::size_t half = limit / 2;
   std::string tail, block(std::size_t{64} << 10, '\0');
+  const auto leave_out = [&](std::size_t count) {
+    message.cut = true;
+    message.lines_left_out += static_cast<std::uint64_t>(
+        std::count(tail.begin(), tail.begin() + static_cast<std::ptrdiff_t>(count), '\n'));
+    tail.erase(0, count);
+  };
   while (from) {
     from.read(block.data(), static_cast<std::streamsize>(block.size()));
     auto rest = std::string_view(block).substr(0, static_cast<std::size_t>(from.gcount()));
@@ -180,27 +186,24 @@ MessageText read_message(std::istream& from, std::size_t limit) {
     rest.remove_prefix(room);
     tail += rest;
     if (tail.size() > 2 * half + block.size()) { // moved seldom
-      tail.erase(0, tail.size() - half);
-      message.cut = true;
+      leave_out(tail.size() - half);
     }
   }
   if (tail.size() > half) {
-    tail.erase(0, tail.size() - half);
-    message.cut = true;
+    leave_out(tail.size() - half);
   }
-  if (message.cut) { // neither end is a whole line
-    message.text += '\n';
-  }
-  message.text += tail;
   message.binary = is_binary(message.text);
   std::erase(message.text, '\0'); // UTF-16 of a Windows shell is ASCII then
+  std::erase(tail, '\0');
+  message.cut_at = message.text.size();
+  message.text += tail;
   return message;
 }
 
 MessageReport examine_message(const MessageQuestion& question, const EnvironmentFacts& facts,
                               const probe::Machine& machine) {
   MessageReport report;
-  auto scan = scan_message(question.message.text);
+  auto scan = scan_message(question.message);
   report.clues = std::move(scan.clues);
   const Question nothing;
   CaseFile here(nothing, facts, machine);

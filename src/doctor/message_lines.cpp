@@ -194,7 +194,8 @@ std::string take_rank(std::string& line) {
   return rank;
 }
 
-void for_each_line(std::string_view text, const std::function<void(const MessageLine&)>& use) {
+std::size_t for_each_line(std::string_view text, const std::function<void(const MessageLine&)>& use,
+                          std::size_t number) {
   MessageLine line;
   const auto take = [&](std::string_view raw) {
     line.text = plain_line(raw);
@@ -203,7 +204,6 @@ void for_each_line(std::string_view text, const std::function<void(const Message
       use(line);
     }
   };
-  std::size_t number = 0;
   for (std::size_t begin = 0; begin < text.size();) {
     const auto end = std::min(text.find('\n', begin), text.size());
     line.number = ++number;
@@ -217,6 +217,7 @@ void for_each_line(std::string_view text, const std::function<void(const Message
     }
     begin = end + 1;
   }
+  return number;
 }
 
 } // namespace dcuop::doctor

@@ -19,6 +19,8 @@ struct MessageLine {
 std::string take_rank(std::string& line);
 
 /// Calls `use` for each line that is not blank. Carriage returns and a literal "\n" (of JSON logs) end lines too.
-void for_each_line(std::string_view text, const std::function<void(const MessageLine&)>& use);
+/// `number` lines stand before the text; returns it with the text's own.
+std::size_t for_each_line(std::string_view text, const std::function<void(const MessageLine&)>& use,
+                          std::size_t number = 0);
 
 } // namespace dcuop::doctor

@@ -43,8 +43,13 @@ int error_rank(std::string_view line) {
 
 class Scan {
  public:
-  explicit Scan(std::string_view text) : pasted_(text.size() <= largest_paste) {
-    for_each_line(text, [this](const MessageLine& line) { take(line); });
+  explicit Scan(const MessageText& message) : pasted_(message.text.size() <= largest_paste) {
+    const auto use = [this](const MessageLine& line) { take(line); };
+    const std::string_view text = message.text;
+    const auto head = text.substr(0, message.cut ? message.cut_at : text.size());
+    const auto before = for_each_line(head, use);
+    const std::size_t unfinished = head.empty() || head.ends_with('\n') ? 0 : 1;
+    for_each_line(text.substr(head.size()), use, before - unfinished + message.lines_left_out);
     while (!window_.empty()) {
       look_at_first();
     }
@@ -216,8 +221,8 @@ class Scan {
 
 } // namespace
 
-MessageScan scan_message(std::string_view text) {
-  return Scan(text).result();
+MessageScan scan_message(const MessageText& message) {
+  return Scan(message).result();
 }
 
 } // namespace dcuop::doctor

@@ -16,6 +16,6 @@ struct MessageScan {
   std::size_t lines = 0;     ///< that are not blank
   std::size_t ranks = 0;     ///< that the lines' prefixes name
 };
-[[nodiscard]] MessageScan scan_message(std::string_view text);
+[[nodiscard]] MessageScan scan_message(const MessageText& message);
 
 } // namespace dcuop::doctor

@@ -23,6 +23,8 @@ struct MessageText {
   std::uint64_t bytes = 0; ///< of all of it
   bool binary = false;     ///< it is no text
   bool cut = false;        ///< the middle was left out
+  std::size_t cut_at = 0;  ///< where in `text`
+  std::uint64_t lines_left_out = 0;
 };
 /// At most `limit` bytes are kept, half from each end.
 [[nodiscard]] MessageText read_message(std::istream& from, std::size_t limit = std::size_t{32} << 20);
