@@ -92,7 +92,9 @@ void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into) {
       .add_option(
           "--message", into.message,
           "Read a pasted traceback, log or loader message ('-': standard input), name its first cause, and "
-          "examine the file that it names if that is here")
+          "examine "
+          "the file that it names if that is here. Exit code 1 for a failure, known or not; 0 only where "
+          "that file is here and nothing is wrong with it")
       ->type_name("FILE")
       ->excludes(pid)
       ->check([](const std::string& text) {

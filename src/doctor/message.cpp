@@ -36,12 +36,12 @@ bool is_here(const std::filesystem::path& file) {
 finding::Finding unknown_failure(const MessageText& message, const MessageScan& scan) {
   const bool empty = scan.lines == 0;
   const auto quoted = "\"" + scan.last_error + "\"";
-  auto finding = finding::make_finding("DCU791", {{"line", empty            ? "none, as the text is empty"
-                                                           : message.binary ? "none, as it is no text"
-                                                                            : quoted},
-                                                  {"line:zh", empty            ? "没有，文本为空"
-                                                              : message.binary ? "没有，它不是文本"
-                                                                               : quoted}});
+  const auto last = [&](const char* no_text, const char* nothing) {
+    return message.binary ? std::string(no_text) : empty ? std::string(nothing) : quoted;
+  };
+  auto finding =
+      finding::make_finding("DCU791", {{"line", last("none, as it is no text", "none, as the text is empty")},
+                                       {"line:zh", last("没有，它不是文本", "没有，文本为空")}});
   finding.subject = "message";
   if (!empty && !message.binary) {
     finding.evidence.push_back(

@@ -104,11 +104,15 @@ class Scan {
   std::optional<Sighting> unwrapped(const MessageLine& line, std::optional<Sighting> alone) {
     std::string tight = line.text;
     if (alone && broken_before(*alone, line.text)) {
-      auto whole = recognised(before_ + line.text);
-      if (whole && whole->clue.file.is_absolute() &&
-          whole->clue.rule.substr(0, 4) == alone->clue.rule.substr(0, 4)) {
-        alone = std::move(whole);
-        tight.insert(0, before_);
+      for (const std::string_view between : {"", " "}) {
+        auto start = before_ + std::string(between) + line.text;
+        auto whole = recognised(start);
+        if (whole && whole->clue.file.is_absolute() &&
+            whole->clue.rule.substr(0, 4) == alone->clue.rule.substr(0, 4)) {
+          alone = std::move(whole);
+          tight = std::move(start);
+          break;
+        }
       }
     }
     if (alone && !touches_end(*alone, line.text)) {
@@ -144,11 +148,14 @@ class Scan {
            (!clue.file.empty() && line.ends_with(clue.file.string()));
   }
 
-  /// The line begins in the midst of the path that it tells of.
+  /// The line begins in the midst of, or right behind, the path that it tells of.
   [[nodiscard]] bool broken_before(const Sighting& sighting, std::string_view line) const {
+    if (before_.size() < narrowest || before_.find('/') == std::string::npos) {
+      return false;
+    }
     const auto& file = sighting.clue.file;
-    return !file.empty() && !file.is_absolute() && line.starts_with(file.string()) &&
-           before_.size() >= narrowest && before_.find('/') != std::string::npos;
+    return file.empty() ? before_.ends_with(".so") || before_.ends_with(".so:")
+                        : !file.is_absolute() && line.starts_with(file.string());
   }
 
   [[nodiscard]] bool tells_more(const Sighting& whole, const Sighting& part, std::string_view rest) const {

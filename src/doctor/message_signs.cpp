@@ -46,8 +46,8 @@ std::string path_before(std::string_view line, std::size_t at) {
 
 std::string word_at(std::string_view line, std::size_t at) {
   auto rest = line.substr(std::min(at, line.size()));
-  rest.remove_prefix(std::min(rest.find_first_not_of(" '\""), rest.size()));
-  return std::string(rest.substr(0, rest.find_first_of(" '\",;()")));
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t'\""), rest.size()));
+  return std::string(rest.substr(0, rest.find_first_of(" \t'\",;()")));
 }
 
 std::string quoted_at(std::string_view line, std::size_t at) {
