@@ -166,6 +166,11 @@ void note_change(const std::string& changed, const char* doing, StepResult& step
 
 void take_inputs(StepResult& step, key::Collected&& collected, const char* doing) {
   step.inputs = std::move(collected.set);
+  if (!collected.is_complete) {
+    step.uncacheable.emplace_back(
+        "it runs something that cannot be followed (another mount table or root, a 32-bit or "
+        "setuid program, ptrace, io_uring)");
+  }
   for (const std::string& file : collected.unreadable) {
     step.uncacheable.push_back("input " + file + " could not be read again");
   }
@@ -200,14 +205,14 @@ StepResult succeeded(const Pass& pass, const ProcessResult& process) {
   return step;
 }
 
-void note_fixed_files(const key::Request& request, const char* doing, StepResult& step) {
+/// What changed since `start`, when nobody saw what was there as it was read, may be in the result, or not: it must not
+/// be published.
+void note_changes(const key::Request& request, std::optional<std::int64_t> start, const char* doing,
+                  StepResult& step) {
+  if (start) {
+    note_change(key::changed_since(step.inputs, request.base, *start), doing, step);
+  }
   note_change(key::changed_fixed_file(request), doing, step);
-}
-
-/// What changed since `start` may be in the result, or not: it must not be published.
-void note_changes(const key::Request& request, std::int64_t start, const char* doing, StepResult& step) {
-  note_change(key::changed_since(step.inputs, request.base, start), doing, step);
-  note_fixed_files(request, doing, step);
 }
 
 /// The passes of one hipcc call overwrite one depfile, and a header that only one of them reads would be lost: so where
@@ -263,12 +268,11 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
   }
   StepResult step = succeeded(pass, result.process);
   const key::Part part{unit.name(), bench.directory, {}};
-  const bool was_traced = result.process.accesses.has_value();
-  if (was_traced) {
-    take_inputs(step, key::collect_traced(part, *result.process.accesses, request.base, bench.memo),
-                "compiled");
-    note_fixed_files(request, "compiled", step);
-  } else {
+  const std::optional<Trace>& trace = result.process.trace;
+  const bool was_traced = trace && !trace->asked_a_server;
+  key::Collected collected =
+      trace ? key::collect_traced(part, *trace, request.base, bench.memo) : key::Collected{};
+  if (!was_traced) {
     std::vector<key::PassReport> reports = {result.report};
     if (!unit.archs.empty()) { // one pass is all there is for a host unit: its own depfile is complete
       StepResult failure;
@@ -278,9 +282,12 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
       }
       reports.insert(reports.end(), all->begin(), all->end());
     }
-    take_inputs(step, key::collect_reported(part, reports, request.base, bench.memo), "compiled");
-    note_changes(request, start, "compiled", step);
+    key::Collected reported = key::collect_reported(part, reports, request.base, bench.memo);
+    collected =
+        trace ? key::unite(std::move(collected), std::move(reported), request.base) : std::move(reported);
   }
+  take_inputs(step, std::move(collected), "compiled");
+  note_changes(request, was_traced ? std::nullopt : std::optional(start), "compiled", step);
   const std::vector<std::string> hidden = hidden_inputs(step.inputs, request.base, was_traced);
   step.uncacheable.insert(step.uncacheable.end(), hidden.begin(), hidden.end());
   if (names_a_date(result.process.diagnostics)) {
@@ -330,17 +337,20 @@ StepResult link_objects(const key::Request& request, const std::vector<fs::path>
   }
   StepResult step = succeeded(pass, result.process);
   const key::Part part{"link", bench.directory, objects};
-  if (result.process.accesses) {
-    take_inputs(step, key::collect_traced(part, *result.process.accesses, request.base, bench.memo),
-                "linked");
-    note_fixed_files(request, "linked", step);
-    return step;
-  }
   result.report.sought_names = names_of_libraries(request.link, result.report.files);
   result.report.search_directories =
       key::parse_library_directories(result.process.diagnostics, request.op.directory);
-  take_inputs(step, key::collect_reported(part, {result.report}, request.base, bench.memo), "linked");
-  note_changes(request, start, "linked", step);
+  const std::optional<Trace>& trace = result.process.trace;
+  const bool was_traced = trace && !trace->asked_a_server;
+  key::Collected collected =
+      trace ? key::collect_traced(part, *trace, request.base, bench.memo) : key::Collected{};
+  if (!was_traced) {
+    key::Collected reported = key::collect_reported(part, {result.report}, request.base, bench.memo);
+    collected =
+        trace ? key::unite(std::move(collected), std::move(reported), request.base) : std::move(reported);
+  }
+  take_inputs(step, std::move(collected), "linked");
+  note_changes(request, was_traced ? std::nullopt : std::optional(start), "linked", step);
   return step;
 }
 

@@ -34,7 +34,7 @@ doctor::FactLine tracing(Context& context) {
   Command command;
   command.argv = {"/bin/true"};
   command.trace = true;
-  const bool is_permitted = context.machine().processes.run(command).accesses.has_value();
+  const bool is_permitted = context.machine().processes.run(command).trace.has_value();
   return {"build inputs", is_permitted ? "as the kernel sees them" : "from depfiles (docs/known-gaps.md)",
           is_permitted
               ? "ptrace is permitted"

@@ -224,7 +224,9 @@ Staleness::Place& Staleness::place_of(const fs::path& origin) {
   }
   try {
     place->op = op::read_op(manifest);
-    place->base = {place->op->directory, place->op->workspace_root};
+    place->base = {place->op->directory, place->op->workspace_root,
+                   context_.environment.get("PATH").value_or(""),
+                   context_.environment.get("HOME").value_or("")};
     key::Request request;
     request.op = *place->op;
     place->memo.emplace(build::input_memo_file(request, context_.store()));

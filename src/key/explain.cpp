@@ -69,13 +69,27 @@ std::string change_of(const Component& before, const Component& now) {
   }
 }
 
-/// A name that was asked for, and is answered otherwise now.
+/// A question that is answered otherwise now.
 std::string change_of(const LookUp& before, const PathBase& base) {
-  const std::string now = answer_at(base.absolute(before.path), before.is_of_link());
-  if (before.found == "nothing") {
+  const std::string now = answer_now(before, base);
+  switch (before.question) {
+  case Question::link:
+    return "pointed to " + before.answer + (now.empty() ? ", is no link" : ", points to " + now);
+  case Question::may_run:
+    return now == "yes" ? "may be run now" : "may not be run any more";
+  case Question::same_file:
+    return "was the same file as " + before.answer;
+  case Question::program:
+    return "was " + before.answer + " by PATH, is " + now;
+  case Question::home:
+    return "was " + quoted(before.answer) + ", is " + quoted(now);
+  case Question::what_is_there:
+    break;
+  }
+  if (before.answer == "nothing") {
     return "appeared";
   }
-  return now == "nothing" ? "is gone" : "was a " + before.found + ", is a " + now;
+  return now == "nothing" ? "is gone" : "was a " + before.answer + ", is a " + now;
 }
 
 std::string alone(const Component& component, bool is_new) {
@@ -119,7 +133,7 @@ std::vector<Difference> describe(const Comparison& comparison, const InputSet& s
                                (readers.empty() ? "" : ", read by " + join(readers, " and "))});
   }
   for (const LookUp& look_up : comparison.answers) {
-    differences.push_back({Group::search, look_up.path, change_of(look_up, base)});
+    differences.push_back({Group::search, look_up.subject, change_of(look_up, base)});
   }
   for (const std::string& directory : comparison.shadowed) {
     differences.push_back({Group::search, directory, "has or lost a name that an include could mean"});

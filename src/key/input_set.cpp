@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unistd.h>
 
 #include "asked_names.hpp"
+#include "dcuop/support/environment.hpp"
 #include "dcuop/support/files.hpp"
 #include "input_list.hpp"
 #include "relevant_names.hpp"
@@ -38,23 +40,26 @@ std::vector<LookUp> changed_answers(const InputSet& set, const std::set<std::str
   std::string directory;
   std::vector<std::string> names; ///< of `directory`
   bool is_changed = false;
+  bool may_be_listed = true;
   const bool is_whole =
       for_each_asked(set.asked, [&](std::string_view asked_directory, std::string_view name, Found found) {
         if (directory != asked_directory) {
           directory = asked_directory;
           is_changed = directories.contains(directory);
-          names = is_changed ? list_directory(base.absolute(directory)) : std::vector<std::string>{};
+          const fs::path path = base.absolute(directory);
+          names = is_changed ? list_directory(path) : std::vector<std::string>{};
+          may_be_listed = ::access(path.c_str(), R_OK) == 0;
         }
         const std::string first(name.substr(0, name.find('/')));
-        const bool may_differ =
-            found != Found::nothing || std::binary_search(names.begin(), names.end(), first);
+        const bool may_differ = found != Found::nothing || !may_be_listed ||
+                                std::binary_search(names.begin(), names.end(), first);
         const std::string path = path_in(directory, name);
         if (is_changed && may_differ && found_at(base.absolute(path)) != found) {
-          changed.push_back({path, text_of(found)});
+          changed.push_back({Question::what_is_there, path, text_of(found)});
         }
       });
   if (!is_whole) {
-    changed.push_back({"index record", "damaged"});
+    changed.push_back({Question::what_is_there, "index record", "damaged"});
   }
   return changed;
 }
@@ -79,10 +84,24 @@ Found found_at(const fs::path& path) {
   return identity->is_regular() ? Found::file : identity->is_directory() ? Found::directory : Found::other;
 }
 
-std::string answer_at(const fs::path& path, bool of_the_link) {
+std::string answer_now(const LookUp& look_up, const PathBase& base) {
+  const fs::path path = base.absolute(look_up.subject);
   std::error_code error;
-  const fs::path target = of_the_link ? fs::read_symlink(path, error) : fs::path();
-  return of_the_link && !error ? "link to " + target.string() : text_of(found_at(path));
+  switch (look_up.question) {
+  case Question::what_is_there:
+    return text_of(found_at(path));
+  case Question::link:
+    return fs::read_symlink(path, error).string();
+  case Question::may_run:
+    return ::access(path.c_str(), X_OK) == 0 ? "yes" : "no";
+  case Question::same_file:
+    return fs::equivalent(path, base.absolute(look_up.answer), error) ? look_up.answer : "another file";
+  case Question::program:
+    return Environment({{"PATH", base.program_path}}).find_program(look_up.subject).value_or("nothing");
+  case Question::home:
+    return base.home;
+  }
+  return {};
 }
 
 Digest InputSet::digest() const {
@@ -92,13 +111,17 @@ Digest InputSet::digest() const {
     hasher.digest("content", input.content);
   }
   for (const LookUp& look_up : look_ups) {
-    hasher.text("look-up", look_up.path);
-    hasher.text("found", look_up.found);
+    if (look_up.answer != text_of(Found::nothing)) {
+      hasher.number("question", static_cast<std::uint64_t>(look_up.question));
+      hasher.text("subject", look_up.subject);
+      hasher.text("answer", look_up.answer);
+    }
   }
   (void)for_each_asked(asked, [&](std::string_view directory, std::string_view name, Found found) {
-    hasher.text("directory", directory);
-    hasher.text("name", name);
-    hasher.number("found", static_cast<std::uint64_t>(found));
+    if (found != Found::nothing) {
+      hasher.text("name", path_in(directory, name));
+      hasher.number("found", static_cast<std::uint64_t>(found));
+    }
   });
   hasher.digest("answers", answers);
   return hasher.finish();
@@ -138,7 +161,7 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
     }
   }
   for (const LookUp& look_up : set.look_ups) {
-    if (answer_at(base.absolute(look_up.path), look_up.is_of_link()) != look_up.found) {
+    if (answer_now(look_up, base) != look_up.answer) {
       comparison.answers.push_back(look_up);
     }
   }
@@ -146,7 +169,9 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
   std::optional<RelevantNames> relevant;
   for (const WatchedDirectory& directory : set.directories) {
     const fs::path path = base.absolute(directory.path);
-    if (names_digest(path, memo) == directory.names) {
+    const std::optional<Digest> names = names_digest(path, memo);
+    const bool is_unlisted = !names && found_at(path) == Found::directory;
+    if (names == directory.names && !is_unlisted) {
       continue;
     }
     changed_directories.insert(directory.path);
@@ -187,20 +212,19 @@ AskedNames merged_names(const std::vector<InputSet>& sets) {
 }
 
 std::vector<LookUp> merged_look_ups(const std::vector<InputSet>& sets) {
-  std::map<std::pair<std::string, bool>, std::string>
-      merged; ///< by path, and whether it is of the link itself
+  std::map<std::pair<Question, std::string>, std::string> merged;
   for (const InputSet& set : sets) {
     for (const LookUp& look_up : set.look_ups) {
       const auto [place, is_new] =
-          merged.emplace(std::pair(look_up.path, look_up.is_of_link()), look_up.found);
-      if (!is_new && place->second != look_up.found) {
+          merged.emplace(std::pair(look_up.question, look_up.subject), look_up.answer);
+      if (!is_new && place->second != look_up.answer) {
         place->second = text_of(Found::changed);
       }
     }
   }
   std::vector<LookUp> look_ups;
-  for (const auto& [question, found] : merged) {
-    look_ups.push_back({question.first, found});
+  for (const auto& [question, answer] : merged) {
+    look_ups.push_back({question.first, question.second, answer});
   }
   return look_ups;
 }

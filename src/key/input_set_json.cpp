@@ -3,7 +3,7 @@
 //   {"parts": ["binding.cpp", "link"],
 //    "inputs": [["include", [["op.h", "<digest>", readers], ...]], ...],
 //    "directories": [["include", "<digest of all names>" | null, "<digest of relevant names>" | null], ...],
-//    "look_ups": [["/opt/current", "link to v1"], ...],
+//    "look_ups": [["l", "/opt/current", "v1"], ...],
 //    "asked": "<packed>",
 //    "answers": "<digest>",
 //    "probed": ["version.h", ...]}
@@ -73,7 +73,7 @@ InputSet input_set_from(const json& document) {
     const std::string directory = name_from(group.at(0));
     for (const json& file : group.at(1)) {
       set.inputs.push_back(
-          {directory + name_from(file.at(0)), digest_from(file.at(1)), file.at(2).get<std::uint64_t>()});
+          {directory + name_from(file.at(0)), digest_from(file.at(1)), unsigned_from(file.at(2))});
     }
   }
   for (const json& item : document.at("directories")) {
@@ -81,7 +81,9 @@ InputSet input_set_from(const json& document) {
         {name_from(item.at(0)), optional_digest_from(item.at(1)), optional_digest_from(item.at(2))});
   }
   for (const json& item : document.at("look_ups")) {
-    set.look_ups.push_back({name_from(item.at(0)), name_from(item.at(1))});
+    const std::string& question = item.at(0).get_ref<const std::string&>();
+    set.look_ups.push_back(
+        {static_cast<Question>(question.at(0)), name_from(item.at(1)), name_from(item.at(2))});
   }
   set.asked = document.at("asked").get<std::string>();
   return set;
@@ -105,7 +107,8 @@ std::string to_json_text(const InputSet& set) {
   }
   json look_ups = json::array();
   for (const LookUp& look_up : set.look_ups) {
-    look_ups.push_back(json::array({escaped_bytes(look_up.path), escaped_bytes(look_up.found)}));
+    look_ups.push_back(json::array({std::string(1, static_cast<char>(look_up.question)),
+                                    escaped_bytes(look_up.subject), escaped_bytes(look_up.answer)}));
   }
   const json document = {{"parts", to_json(set.parts)},
                          {"inputs", std::move(inputs)},
@@ -122,7 +125,7 @@ std::optional<InputSet> input_set_from_json_text(const std::string& text) {
     return input_set_from(json::parse(text));
   } catch (const json::exception&) {
     return std::nullopt;
-  } catch (const std::invalid_argument&) {
+  } catch (const std::logic_error&) { // not a digest, no question
     return std::nullopt;
   }
 }

@@ -25,8 +25,9 @@ class RequestMaker {
   RequestMaker(const op::Op& op, const Facts& facts, const probe::Machine& machine)
       : op_(op), facts_(facts), machine_(machine) {
     request_.op = op;
-    request_.base = {op.directory, op.workspace_root};
     request_.environment = probe::compile_environment(machine.environment, "/tmp");
+    request_.base = {op.directory, op.workspace_root, request_.environment.get("PATH").value_or(""),
+                     request_.environment.get("HOME").value_or("")};
   }
 
   Request make() {

@@ -110,10 +110,10 @@ std::string processor_description() {
 
 std::vector<fs::path> listed_in(const ProcessResult& result) {
   std::vector<fs::path> listed;
-  for (const FileAccess& access : result.accesses.value_or(std::vector<FileAccess>{})) {
+  for (const FileAccess& access : result.trace.value_or(Trace{}).accesses) {
     const bool is_kernels = access.path.starts_with("/proc/") || access.path.starts_with("/sys/");
-    if (!access.is_relative && !is_kernels && access.was_read && access.first &&
-        access.first->is_directory()) {
+    std::error_code ignored;
+    if (!access.is_relative && !is_kernels && access.was_read && fs::is_directory(access.path, ignored)) {
       listed.emplace_back(access.path);
     }
   }

@@ -12,6 +12,9 @@ namespace {
 /// Torch's 36,000 names pack tenfold at level 1, in a few milliseconds.
 constexpr int level = 1;
 
+/// RFC 8878, 3.1.1.2: no block of a frame is shorter.
+constexpr std::size_t shortest_block = 3;
+
 std::string base64_of(const std::string& bytes) {
   std::string text(BASE64_ENCODE_RAW_LENGTH(bytes.size()), '\0');
   base64_encode_raw(text.data(), bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
@@ -48,8 +51,9 @@ std::optional<std::string> unpack_text(std::string_view packed, std::size_t limi
     return std::nullopt;
   }
   const unsigned long long size = ZSTD_getFrameContentSize(frame->data(), frame->size());
-  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > limit) {
-    return std::nullopt;
+  if (size == ZSTD_CONTENTSIZE_UNKNOWN || size == ZSTD_CONTENTSIZE_ERROR || size > limit ||
+      size > (frame->size() / shortest_block + 1) * ZSTD_BLOCKSIZE_MAX) {
+    return std::nullopt; // also a size that so few bytes cannot hold: it is not to be made room for
   }
   std::string text(size, '\0');
   const std::size_t written = ZSTD_decompress(text.data(), text.size(), frame->data(), frame->size());

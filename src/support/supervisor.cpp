@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "traced_calls.hpp"
 #include "tracer.hpp"
 
 namespace dcuop::supervision {

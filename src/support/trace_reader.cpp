@@ -1,7 +1,6 @@
 #include "trace_reader.hpp"
 
 #include <cstring>
-#include <string_view>
 
 #include "tracer.hpp"
 
@@ -16,39 +15,52 @@ void TraceReader::add(const std::string& bytes) {
   Record record;
   while (rest_.size() - position >= sizeof record) {
     std::memcpy(&record, rest_.data() + position, sizeof record);
-    if (rest_.size() - position < sizeof record + record.path_size) {
+    const std::size_t size = sizeof record + record.path_size + record.real_size;
+    if (rest_.size() - position < size) {
       break;
     }
-    std::string path = rest_.substr(position + sizeof record, record.path_size);
-    position += sizeof record + record.path_size;
-    if (record.use == Use::foreign) {
-      is_complete_ = false;
-      continue;
-    }
-    const auto [place, is_new] = accesses_.try_emplace(path);
-    FileAccess& access = place->second;
-    if (is_new) {
-      access.path = std::move(path);
-      access.is_relative = record.is_relative;
-      access.first = record.error == 0 ? std::optional(record.identity) : std::nullopt;
-    }
-    access.was_read |= record.use == Use::open || record.use == Use::execute;
-    access.was_written |= record.use == Use::write;
-    access.link_was_read |= record.use == Use::read_link;
+    const char* const path = rest_.data() + position + sizeof record;
+    note(record, std::string(path, record.path_size), std::string(path + record.path_size, record.real_size));
+    position += size;
   }
   rest_.erase(0, position);
 }
 
-std::optional<std::vector<FileAccess>> TraceReader::take() {
-  if (!is_complete_ || !rest_.empty()) {
+void TraceReader::note(const Record& record, std::string&& path, std::string&& real) {
+  if (record.use == Use::unseen || record.use == Use::server || record.use == Use::obstructed) {
+    trace_.is_complete &= record.use != Use::unseen;
+    trace_.asked_a_server |= record.use == Use::server;
+    trace_.was_obstructive |= record.use == Use::obstructed;
+    return;
+  }
+  const auto [place, is_new] = accesses_.try_emplace(path);
+  FileAccess& access = place->second;
+  const bool writes = record.use == Use::write || record.use == Use::append || record.use == Use::read_write;
+  if (is_new) {
+    access.path = std::move(path);
+    access.is_relative = record.is_relative;
+    access.first = record.error == 0 ? std::optional(record.identity) : std::nullopt;
+    access.was_asked_first = record.use != Use::write && record.use != Use::append;
+  }
+  access.was_read |= record.use == Use::open || record.use == Use::execute || record.use == Use::read_write;
+  access.was_written |= writes;
+  access.was_appended |= record.use == Use::append;
+  access.link_was_read |= record.use == Use::read_link;
+  access.may_run_was_asked |= record.use == Use::ask_to_run;
+  if (!real.empty() && real != access.path) {
+    access.real = std::move(real);
+  }
+}
+
+std::optional<Trace> TraceReader::take() {
+  if (!rest_.empty()) {
     return std::nullopt;
   }
-  std::vector<FileAccess> accesses;
-  accesses.reserve(accesses_.size());
+  trace_.accesses.reserve(accesses_.size());
   for (auto& [path, access] : accesses_) {
-    accesses.push_back(std::move(access));
+    trace_.accesses.push_back(std::move(access));
   }
-  return accesses;
+  return std::move(trace_);
 }
 
 } // namespace dcuop

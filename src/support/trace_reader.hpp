@@ -4,22 +4,24 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <vector>
 
 #include "dcuop/support/process.hpp"
+#include "tracer.hpp"
 
 namespace dcuop {
 
 class TraceReader {
  public:
   void add(const std::string& bytes);
-  /// nullopt when there was something that could not be followed.
-  [[nodiscard]] std::optional<std::vector<FileAccess>> take();
+  /// nullopt when the last record is not here whole.
+  [[nodiscard]] std::optional<Trace> take();
 
  private:
+  void note(const tracing::Record& record, std::string&& path, std::string&& real);
+
   std::string rest_;                                     ///< of a record that is not here whole
   std::unordered_map<std::string, FileAccess> accesses_; ///< by path
-  bool is_complete_ = true;
+  Trace trace_;
 };
 
 } // namespace dcuop

@@ -9,106 +9,30 @@
 #include <cstring>
 #include <elf.h>
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
+#include <sched.h>
+#include <string_view>
 #include <sys/ptrace.h> // NOLINT: not <linux/ptrace.h>, which defines the same names
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "file_status.hpp"
+#include "traced_calls.hpp"
 
 namespace dcuop::tracing {
-
-namespace {
-
-#if defined(__x86_64__)
-constexpr std::uint32_t native_architecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint32_t native_architecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr std::uint32_t native_architecture = 0; // unknown: attach() says no
-#endif
-
-/// What the filter hands to the tracer with a stop.
-constexpr std::uint32_t native_call = 0;
-constexpr std::uint32_t foreign_call = 1;
-
-/// Where a call has its paths: the number of the argument that holds the directory (none: the working directory)
-/// and of the one that holds the path.
-struct Place {
-  int directory = -1;
-  int path = -1;
-};
-
-struct Call {
-  long number;
-  Place first;
-  Use use;        ///< of the first path; open's is decided by its flags
-  int flags = -1; ///< argument with open(2)'s flags, or with AT_* flags
-  Place second{}; ///< always written
-};
-
-// In the order of how often compilers make them. Calls through io_uring are not seen; no compiler uses it.
-constexpr Call calls[] = {
-    {SYS_openat, {0, 1}, Use::open, 2},
-    {SYS_newfstatat, {0, 1}, Use::look_up, 3},
-#ifdef SYS_open
-    {SYS_open, {-1, 0}, Use::open, 1},
-    {SYS_stat, {-1, 0}, Use::look_up},
-    {SYS_lstat, {-1, 0}, Use::read_link},
-    {SYS_access, {-1, 0}, Use::look_up},
-    {SYS_readlink, {-1, 0}, Use::read_link},
-    {SYS_creat, {-1, 0}, Use::write},
-    {SYS_unlink, {-1, 0}, Use::write},
-    {SYS_rmdir, {-1, 0}, Use::write},
-    {SYS_mkdir, {-1, 0}, Use::write},
-    {SYS_mknod, {-1, 0}, Use::write},
-    {SYS_rename, {-1, 0}, Use::write, -1, {-1, 1}},
-    {SYS_link, {-1, 0}, Use::open, -1, {-1, 1}},
-    {SYS_symlink, {-1, 1}, Use::write},
-#endif
-    {SYS_statx, {0, 1}, Use::look_up, 2},
-    {SYS_faccessat, {0, 1}, Use::look_up},
-#ifdef SYS_faccessat2
-    {SYS_faccessat2, {0, 1}, Use::look_up},
-#endif
-    {SYS_readlinkat, {0, 1}, Use::read_link},
-    {SYS_execve, {-1, 0}, Use::execute},
-    {SYS_execveat, {0, 1}, Use::execute},
-#ifdef SYS_openat2
-    {SYS_openat2, {0, 1}, Use::open},
-#endif
-    {SYS_unlinkat, {0, 1}, Use::write},
-    {SYS_mkdirat, {0, 1}, Use::write},
-    {SYS_mknodat, {0, 1}, Use::write},
-    {SYS_truncate, {-1, 0}, Use::write},
-#ifdef SYS_renameat
-    {SYS_renameat, {0, 1}, Use::write, -1, {2, 3}},
-#endif
-    {SYS_renameat2, {0, 1}, Use::write, -1, {2, 3}},
-    {SYS_linkat, {0, 1}, Use::open, -1, {2, 3}},
-    {SYS_symlinkat, {1, 2}, Use::write},
-    {SYS_chdir, {}, Use::look_up},
-    {SYS_fchdir, {}, Use::look_up},
-};
-
-const Call* call_of(long number) {
-  const auto* const found = std::find_if(std::begin(calls), std::end(calls),
-                                         [number](const Call& call) { return call.number == number; });
-  return found == std::end(calls) ? nullptr : found;
-}
 
 struct Arguments {
   bool is_native = false;
   long call = -1;
   std::array<std::uint64_t, 6> values{};
 };
+
+namespace {
 
 /// Of a process that stopped at a call. Since Linux 5.3 in one step.
 bool read_arguments(pid_t process, Arguments& arguments) {
@@ -144,6 +68,32 @@ bool read_arguments(pid_t process, Arguments& arguments) {
 #endif
 }
 
+/// Up to `size` bytes of another process, as many as can be read; errno when that is none.
+std::size_t read_bytes(pid_t process, std::uint64_t address, void* into, std::size_t size) {
+  iovec to{into, size};
+  iovec from{reinterpret_cast<void*>(address), size};
+  const ssize_t count = ::process_vm_readv(process, &to, 1, &from, 1, 0);
+  if (count >= 0 || errno == EFAULT) {
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+  // Forbidden by a sandbox, or for a process that may not dump core; the tracer may, a word at a time.
+  std::size_t done = 0;
+  while (done < size) {
+    const std::uint64_t word_address = (address + done) / sizeof(long) * sizeof(long);
+    errno = 0;
+    const long word = ::ptrace(PTRACE_PEEKDATA, process, reinterpret_cast<void*>(word_address), nullptr);
+    if (word == -1 && errno != 0) {
+      errno = EPERM;
+      break;
+    }
+    const std::size_t skipped = address + done - word_address;
+    const std::size_t count_here = std::min(sizeof word - skipped, size - done);
+    std::memcpy(static_cast<char*>(into) + done, reinterpret_cast<const char*>(&word) + skipped, count_here);
+    done += count_here;
+  }
+  return done;
+}
+
 /// The text at an address of another process; false when it cannot be read or is longer than any path.
 bool read_text(pid_t process, std::uint64_t address, std::array<char, PATH_MAX>& text) {
   constexpr std::uint64_t page = 4096; // the smallest there is: one read must not cross into an unmapped one
@@ -151,17 +101,16 @@ bool read_text(pid_t process, std::uint64_t address, std::array<char, PATH_MAX>&
   while (size < text.size()) {
     const std::uint64_t here = address + size;
     const std::size_t step = std::min<std::size_t>(text.size() - size, page - here % page);
-    iovec to{text.data() + size, step};
-    iovec from{reinterpret_cast<void*>(here), step};
-    const ssize_t count = ::process_vm_readv(process, &to, 1, &from, 1, 0);
-    if (count <= 0) {
+    const std::size_t count = read_bytes(process, here, text.data() + size, step);
+    if (count == 0) {
       return false;
     }
-    if (std::memchr(text.data() + size, '\0', static_cast<std::size_t>(count)) != nullptr) {
+    if (std::memchr(text.data() + size, '\0', count) != nullptr) {
       return true;
     }
-    size += static_cast<std::size_t>(count);
+    size += count;
   }
+  errno = EFAULT; // longer than any path: the call fails
   return false;
 }
 
@@ -201,8 +150,35 @@ bool is_same_directory(int opened, const char* name) {
   return ::fstat(opened, &a) == 0 && ::stat(name, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-bool writes(std::uint64_t open_flags) {
-  return (open_flags & O_ACCMODE) != O_RDONLY || (open_flags & (O_CREAT | O_TRUNC)) != 0;
+/// O_CREAT alone does nothing to a file that is there (flock(1) opens its lock so).
+Use use_of_open(std::uint64_t flags, bool exists) {
+  const std::uint64_t mode = flags & O_ACCMODE;
+  if ((flags & O_TRUNC) != 0 || ((flags & O_CREAT) != 0 && !exists)) {
+    return (flags & O_APPEND) != 0 ? Use::append : Use::write;
+  }
+  if (mode == O_RDONLY) {
+    return Use::open;
+  }
+  return (flags & O_APPEND) != 0 ? Use::append : mode == O_RDWR ? Use::read_write : Use::write;
+}
+
+/// The name server's cache, which glibc asks for users and groups, decides nothing.
+bool is_name_server(const sockaddr_un& address) {
+  return std::strcmp(address.sun_path, "/var/run/nscd/socket") == 0 ||
+         std::strcmp(address.sun_path, "/run/nscd/socket") == 0;
+}
+
+/// The path of an open file without any link in it; its length, 0 when it cannot be told.
+std::size_t real_path_of(int from, const char* path, std::array<char, PATH_MAX>& real) {
+  const int opened = ::openat(from, path, O_PATH | O_CLOEXEC);
+  if (opened < 0) {
+    return 0;
+  }
+  std::array<char, 64> name{};
+  write_link_name(::getpid(), opened, name);
+  const ssize_t size = ::readlink(name.data(), real.data(), real.size() - 1);
+  ::close(opened);
+  return size > 0 && real[0] == '/' ? static_cast<std::size_t>(size) : 0;
 }
 
 std::array<char, 64 * 1024> buffer; // NOLINT: only the supervisor uses it, which is a process of its own
@@ -224,27 +200,6 @@ void flush(int pipe) {
 }
 
 } // namespace
-
-bool install_filter() {
-  constexpr std::size_t head = 4;
-  constexpr std::size_t count = std::size(calls);
-  std::array<sock_filter, head + count + 3> program{};
-  std::size_t next = 0;
-  const auto add = [&](sock_filter instruction) { program[next++] = instruction; };
-  add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
-  add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, native_architecture, 1, 0));
-  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE | foreign_call));
-  add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
-  for (std::size_t index = 0; index < count; ++index) {
-    const auto to_trace = static_cast<std::uint8_t>(count - index);
-    add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(calls[index].number), to_trace, 0));
-  }
-  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE | native_call));
-  const sock_fprog filter{static_cast<unsigned short>(next), program.data()};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
-}
 
 bool Tracer::attach(pid_t child) {
   constexpr long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
@@ -277,7 +232,7 @@ void Tracer::note_call(pid_t process) {
   const Call* const call =
       read_arguments(process, arguments) && arguments.is_native ? call_of(arguments.call) : nullptr;
   if (call == nullptr) {
-    write_record({{}, 0, Use::foreign, false, 0}, "");
+    note(Use::unseen);
     return;
   }
   if (start_directory_ < 0) { // the first call is the execve(2) of the program
@@ -286,39 +241,79 @@ void Tracer::note_call(pid_t process) {
     start_directory_ = ::open(name.data(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   }
   if (call->first.path < 0) {
-    directory_was_changed_ = true;
+    note_call_without_path(process, *call, arguments);
     return;
   }
   const auto argument = [&](int index) { return arguments.values[static_cast<std::size_t>(index)]; };
   const auto directory = [&](const Place& place) {
     return place.directory < 0 ? AT_FDCWD : static_cast<int>(argument(place.directory));
   };
+  const std::uint64_t flags = call->flags < 0 ? 0 : argument(call->flags);
   Use use = call->use;
-  if (call->flags >= 0) {
-    const std::uint64_t flags = argument(call->flags);
-    if (use == Use::open && writes(flags)) {
-      use = Use::write;
-    } else if (use == Use::look_up && (flags & AT_SYMLINK_NOFOLLOW) != 0) {
-      use = Use::read_link;
-    }
+  if (use == Use::look_up && (flags & AT_SYMLINK_NOFOLLOW) != 0) {
+    use = Use::read_link;
+  } else if (use == Use::ask_to_run && (flags & X_OK) == 0) {
+    use = Use::look_up;
   }
-  note_path(process, directory(call->first), argument(call->first.path), use);
+  note_path(process, {directory(call->first), argument(call->first.path), use, flags});
   if (call->second.path >= 0) {
-    note_path(process, directory(call->second), argument(call->second.path), Use::write);
+    note_path(process, {directory(call->second), argument(call->second.path), Use::write, 0});
   }
 }
 
-void Tracer::note_path(pid_t process, int directory, std::uint64_t address, Use use) {
+void Tracer::note_call_without_path(pid_t process, const Call& call, const Arguments& arguments) {
+  if (call.number == SYS_chdir || call.number == SYS_fchdir) {
+    directory_was_changed_ = true;
+  } else if (call.number == SYS_connect) {
+    sockaddr_un address{};
+    const std::size_t size = std::min<std::uint64_t>(arguments.values[2], sizeof address - 1);
+    if (read_bytes(process, arguments.values[1], &address, size) != size || !is_name_server(address)) {
+      note(Use::server);
+    }
+  } else if (call.use == Use::look_up) {
+    std::uint64_t flags = arguments.values[0];
+    if (call.number != SYS_clone &&
+        read_bytes(process, arguments.values[0], &flags, sizeof flags) != sizeof flags) {
+      flags = CLONE_NEWNS; // clone3(2) has them in a structure
+    }
+    if ((flags & CLONE_UNTRACED) != 0) {
+      note(Use::obstructed);
+    }
+    if ((flags & CLONE_NEWNS) != 0) {
+      note(Use::unseen);
+    }
+  } else {
+    note(call.use);
+  }
+}
+
+void Tracer::note_path(pid_t process, const Request& request) {
   std::array<char, PATH_MAX> text; // NOLINT: filled by read_text
-  if (address == 0 || !read_text(process, address, text) || text[0] == '\0') {
-    return; // no path: fstat(2) by another name, or an EFAULT
+  if (request.address == 0) {
+    return; // fstat(2) by another name
+  }
+  if (!read_text(process, request.address, text)) {
+    if (errno != EFAULT) { // the program's own fault, which fails the call
+      note(Use::unseen);
+    }
+    return;
+  }
+  if (text[0] == '\0') {
+    return;
+  }
+  const char* path = text.data();
+  // The process's own directory by another name; the supervisor has another.
+  constexpr std::string_view own_directory = "/proc/self/cwd/";
+  const bool by_proc = std::string_view(path).starts_with(own_directory);
+  if (by_proc) {
+    path += own_directory.size();
   }
   Record record;
-  record.use = use;
+  record.use = request.use;
   std::array<char, 2 * PATH_MAX> joined; // NOLINT: filled below
-  const char* path = text.data();
   int from = AT_FDCWD;
-  if (text[0] != '/') {
+  if (*path != '/') {
+    const int directory = by_proc ? AT_FDCWD : request.directory;
     std::array<char, 64> name{};
     record.is_relative = directory == AT_FDCWD && !directory_was_changed_;
     if (!record.is_relative) {
@@ -329,30 +324,47 @@ void Tracer::note_path(pid_t process, int directory, std::uint64_t address, Use 
       from = start_directory_;
     } else {
       const ssize_t size = ::readlink(name.data(), joined.data(), PATH_MAX);
-      if (size <= 0) {
-        return; // a bad descriptor
+      if (size <= 0 || joined[0] != '/') {
+        note(Use::unseen); // a bad descriptor, or a directory whose name is longer than any path
+        return;
       }
       joined[static_cast<std::size_t>(size)] = '/';
-      std::strcpy(joined.data() + size + 1, text.data());
+      std::strcpy(joined.data() + size + 1, path);
       path = joined.data();
     }
   }
   struct stat status {};
   record.error = ::fstatat(from, path, &status, 0) == 0 ? 0 : errno;
-  if (record.error == 0) {
+  const bool exists = record.error == 0;
+  if (exists) {
     record.identity = identity_from(status);
   }
+  if (record.use == Use::open) {
+    record.use = use_of_open(request.flags, exists);
+  }
+  if (record.use == Use::execute && exists && (status.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    note(Use::obstructed);
+  }
+  const bool is_read = record.use == Use::open || record.use == Use::execute || record.use == Use::read_write;
+  std::array<char, PATH_MAX> real; // NOLINT: filled by real_path_of
+  if (exists && is_read && S_ISREG(status.st_mode)) {
+    record.real_size = static_cast<std::uint16_t>(real_path_of(from, path, real));
+  }
   record.path_size = static_cast<std::uint16_t>(std::strlen(path));
-  write_record(record, path);
+  write_record(record, path, real.data());
 }
 
-void Tracer::write_record(const Record& record, const char* path) {
-  if (buffered + sizeof record + record.path_size > buffer.size()) {
+void Tracer::write_record(const Record& record, const char* path, const char* real) {
+  if (buffered + sizeof record + record.path_size + record.real_size > buffer.size()) {
     flush(pipe_);
   }
-  std::memcpy(buffer.data() + buffered, &record, sizeof record);
-  std::memcpy(buffer.data() + buffered + sizeof record, path, record.path_size);
-  buffered += sizeof record + record.path_size;
+  const auto append = [](const void* bytes, std::size_t size) {
+    std::memcpy(buffer.data() + buffered, bytes, size);
+    buffered += size;
+  };
+  append(&record, sizeof record);
+  append(path, record.path_size);
+  append(real, record.real_size);
 }
 
 } // namespace dcuop::tracing

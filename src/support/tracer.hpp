@@ -10,27 +10,32 @@
 namespace dcuop::tracing {
 
 enum class Use : std::uint8_t {
-  look_up,   ///< stat, access
-  read_link, ///< readlink; lstat too
-  open,      ///< for reading; of a directory: its names
+  look_up,    ///< stat, access
+  ask_to_run, ///< access(2) for X_OK
+  read_link,  ///< readlink; lstat too
+  open,       ///< for reading; of a directory: its names
+  read_write, ///< opened for both, not emptied
   execute,
-  write,   ///< made, written, renamed or removed
-  foreign, ///< a program of another instruction set runs, which is not followed
+  write,     ///< made, emptied, renamed or removed, or an attempt at it
+  append,    ///< opened for writing at the end
+  unseen,    ///< something that cannot be followed: another root or mount table, a 32-bit program
+  server,    ///< a socket was connected
+  obstructed ///< something that being traced may have made fail: ptrace(2), a setuid program
 };
 
-/// One call, as it lies in the pipe; `path_size` bytes of path follow, without a null.
+/// One call, as it lies in the pipe; behind it `path_size` bytes of path, then `real_size` bytes of the path without any
+/// link in it (for a regular file that is read, when it is another), without nulls.
 struct Record {
   FileIdentity identity;  ///< of what was there just before the call
   std::int32_t error = 0; ///< errno when there was nothing
   Use use = Use::look_up;
-  /// The path is relative to the directory in which the program was started.
-  bool is_relative = false;
+  bool is_relative = false; ///< to the directory in which the program was started
   std::uint16_t path_size = 0;
+  std::uint16_t real_size = 0;
 };
 
-/// In the process to be traced, just before its execve(2): its calls that take a path stop from now on. False
-/// (errno) when the kernel will not have it.
-[[nodiscard]] bool install_filter();
+struct Arguments;
+struct Call;
 
 /// The supervisor's side. One tree at a time.
 class Tracer {
@@ -45,9 +50,17 @@ class Tracer {
   std::uint64_t finish();
 
  private:
+  struct Request {
+    int directory; ///< descriptor, or AT_FDCWD
+    std::uint64_t address;
+    Use use;
+    std::uint64_t flags;
+  };
   void note_call(pid_t process);
-  void note_path(pid_t process, int directory, std::uint64_t address, Use use);
-  void write_record(const Record& record, const char* path);
+  void note_call_without_path(pid_t process, const Call& call, const Arguments& arguments);
+  void note_path(pid_t process, const Request& request);
+  void note(Use use) { write_record({{}, 0, use, false, 0, 0}, "", ""); }
+  void write_record(const Record& record, const char* path, const char* real);
 
   int pipe_ = -1;
   int start_directory_ = -1;

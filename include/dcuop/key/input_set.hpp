@@ -17,6 +17,8 @@ namespace dcuop::key {
 struct PathBase {
   std::filesystem::path directory; ///< the op's, absolute
   std::filesystem::path workspace; ///< absolute; what lies below is kept relative to `directory`
+  std::string program_path;        ///< the compilers' PATH
+  std::string home;                ///< their HOME
   /// Lexically normal.
   [[nodiscard]] std::string portable(const std::filesystem::path& path) const;
   /// As it is written: behind a link ".." does not lead to where the path's text says.
@@ -50,16 +52,25 @@ struct WatchedDirectory {
   bool operator==(const WatchedDirectory&) const = default;
 };
 
-/// A question whose answer no directory's names give: what a symbolic link says or leads to.
+/// A question whose answer no directory's names give.
+enum class Question : char {
+  what_is_there = 't', ///< through links: "nothing", "file", ...
+  link = 'l',          ///< where a symbolic link points to
+  may_run = 'x',       ///< "yes" or "no"
+  same_file = '=',     ///< a path that is the same file; compilers read such a header once only
+  program = 'p',       ///< the path of a program that was looked for on PATH by this name
+  home = 'h',          ///< the value of HOME, which a path began with
+};
+
 struct LookUp {
-  std::string path;  ///< portable
-  std::string found; ///< "link to v1", or a Found: "nothing", "file", ...
-  [[nodiscard]] bool is_of_link() const { return found.starts_with("link to "); }
+  Question question = Question::what_is_there;
+  std::string subject; ///< a path (portable), or a program's name
+  std::string answer;
   bool operator==(const LookUp&) const = default;
 };
 
-/// What a LookUp says: of the link itself, or of what is there through it.
-[[nodiscard]] std::string answer_at(const std::filesystem::path& path, bool of_the_link);
+/// What the answer is now.
+[[nodiscard]] std::string answer_now(const LookUp& look_up, const PathBase& base);
 
 /// How files compare with what a set recorded.
 struct Comparison {
@@ -76,14 +87,15 @@ struct InputSet {
   std::vector<std::string> parts;            ///< the units, then "link"
   std::vector<Input> inputs;                 ///< sorted by path, unique
   std::vector<WatchedDirectory> directories; ///< sorted by path, unique
-  std::vector<LookUp> look_ups;              ///< sorted by path, unique
+  std::vector<LookUp> look_ups;              ///< sorted, unique
   std::string asked;                         ///< the names asked for in the directories: see asked_names.hpp
+  std::string program_path;                  ///< while it is PATH, programs need no second look
 
   // Where the compiler was not traced:
   std::vector<std::string> probed_names; ///< path components of __has_include arguments, sorted
   Digest answers; ///< which of the probed names the watched directories hold: what __has_include was answered
 
-  /// Of the inputs' paths and contents, and of all answers.
+  /// Of the inputs' paths and contents, and of all answers but "nothing": where something appears, this has it.
   [[nodiscard]] Digest digest() const;
   /// Of everything; names the index record.
   [[nodiscard]] Digest record_digest() const;

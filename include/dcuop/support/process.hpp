@@ -18,11 +18,26 @@ namespace dcuop {
 /// A path that a traced process tree asked the kernel for, once or more often.
 struct FileAccess {
   std::string path; ///< as it was written, when `is_relative`; else absolute, with links and ".." in it
-  bool is_relative = false;   ///< to Command::working_directory
-  bool was_read = false;      ///< opened for reading, or executed; a directory: its names may have been read
-  bool was_written = false;   ///< made, written, renamed or removed, at any time
-  bool link_was_read = false; ///< readlink(2), lstat(2)
+  std::string real; ///< of a regular file that was read, without links, when that is another path
+  bool is_relative = false;  ///< to Command::working_directory
+  bool was_read = false;     ///< opened for reading, or executed; a directory: its names may have been read
+  bool was_written = false;  ///< made, written, renamed or removed, or an attempt at that
+  bool was_appended = false; ///< as a log is
+  bool was_asked_first = false;      ///< the first time it was read or looked up, not written
+  bool link_was_read = false;        ///< readlink(2), lstat(2)
+  bool may_run_was_asked = false;    ///< access(2) for X_OK
   std::optional<FileIdentity> first; ///< what was there at the first time; nullopt: nothing
+};
+
+/// What the kernel saw of a process tree.
+struct Trace {
+  std::vector<FileAccess> accesses; ///< in no order, each path once
+  /// False when something could not be followed: a 32-bit program, another mount table or root, io_uring; or when it
+  /// only works untraced, and was run again so.
+  bool is_complete = true;
+  bool asked_a_server = false; ///< it connected to a socket: what the other side read is not here
+  /// It called ptrace(2) or started a setuid program, which fail because they are traced.
+  bool was_obstructive = false;
 };
 
 struct Command {
@@ -44,9 +59,8 @@ struct ProcessResult {
   std::string diagnostics; ///< stderr, or why the program could not be started
   std::chrono::milliseconds wall{0};
   std::uint64_t peak_memory = 0; ///< bytes, the largest process of the tree (wait4's ru_maxrss)
-  /// All paths that the tree asked for, in no order, each once. nullopt: not asked for, or ptrace(2) or seccomp(2) is
-  /// not permitted here (some containers, a debugger), or a program ran that cannot be followed (32-bit).
-  std::optional<std::vector<FileAccess>> accesses;
+  /// nullopt: not asked for, or ptrace(2) or seccomp(2) is not permitted here (some containers, a debugger).
+  std::optional<Trace> trace;
 
   [[nodiscard]] bool ok() const { return exit_code == 0; }
 };
@@ -67,6 +81,7 @@ class SystemProcessRunner : public ProcessRunner {
   [[nodiscard]] std::uint64_t started() const { return started_; }
 
  private:
+  ProcessResult run_once(const Command& command);
   std::atomic<std::uint64_t> started_{0};
 };
 

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-const PathBase base{"/ws/ops/a", "/ws"};
+const PathBase base{"/ws/ops/a", "/ws", {}, {}};
 
 FlagReport examine(std::vector<std::string> flags) {
   return examine_flags(flags, base);

@@ -24,7 +24,7 @@ class TracedInputsTest : public ::testing::Test {
     write("ws/op/a.cpp", "a");
     write("ws/op/inc/x.h", "x");
     write("sys/y.h", "y");
-    base_ = {root_ / "ws/op", root_ / "ws"};
+    base_ = {root_ / "ws/op", root_ / "ws", at("bin1") + ":" + at("bin2"), at("home")};
   }
   void TearDown() override { fs::remove_all(root_); }
 
@@ -39,6 +39,7 @@ class TracedInputsTest : public ::testing::Test {
     made.path = path;
     made.is_relative = !path.starts_with('/');
     made.first = identity_of(made.is_relative ? base_.directory / path : fs::path(path));
+    made.was_asked_first = true;
     return made;
   }
   FileAccess read(const std::string& path) const {
@@ -54,7 +55,9 @@ class TracedInputsTest : public ::testing::Test {
 
   Collected collect(const std::vector<FileAccess>& accesses) {
     DigestMemo memo{fs::path{}};
-    return collect_traced({"a.cpp", root_ / "private", {root_ / "objects/unit.o"}}, accesses, base_, memo);
+    Trace trace;
+    trace.accesses = accesses;
+    return collect_traced({"a.cpp", root_ / "private", {root_ / "objects/unit.o"}}, trace, base_, memo);
   }
   Comparison compare_now(const InputSet& set) {
     DigestMemo memo{fs::path{}};
@@ -64,7 +67,7 @@ class TracedInputsTest : public ::testing::Test {
   std::vector<std::string> answers(const InputSet& set) {
     std::vector<std::string> paths;
     for (const LookUp& look_up : compare_now(set).answers) {
-      paths.push_back(look_up.path);
+      paths.push_back(look_up.subject);
     }
     return paths;
   }
@@ -138,7 +141,7 @@ TEST_F(TracedInputsTest, LinksAreFollowedEachTime) {
   EXPECT_THAT(answers(set), ElementsAre("absent", "dangling.h"));
   fs::remove(root_ / "ws/op/current");
   fs::create_symlink("v2", root_ / "ws/op/current");
-  EXPECT_THAT(answers(set), ElementsAre("absent", "current", "dangling.h"));
+  EXPECT_THAT(answers(set), ElementsAre("current", "absent", "dangling.h"));
 }
 
 TEST_F(TracedInputsTest, RetargetedLinkedDirectory) {
@@ -186,13 +189,90 @@ TEST_F(TracedInputsTest, WhatChangedMeanwhileIsSaid) {
 
 TEST_F(TracedInputsTest, ItsOwnFilesAreNoInputs) {
   FileAccess log = access("log");
-  log.was_written = true;
+  log.was_written = log.was_appended = true;
+  FileAccess generated = read("generated.h");
+  generated.was_written = true;
+  generated.was_asked_first = false;
+  FileAccess state = read("inc/x.h");
+  state.was_written = true;
+  write("ws/op/log", "");
+  write("ws/op/generated.h", "");
+  write("ws/op/inc/x.h", "rewritten");
+  const Collected collected = collect({log, generated, state});
+  EXPECT_THAT(paths(collected.set), IsEmpty());
+  EXPECT_THAT(collected.changed, IsEmpty());
+}
+
+TEST_F(TracedInputsTest, AWriteThatDidNothingIsNone) {
+  FileAccess locked = read("inc/x.h");
+  locked.was_written = true; // flock(1), ln(1) onto it
+  FileAccess made = read("inc");
+  made.was_written = true; // mkdir -p
+  const Collected collected = collect({locked, made});
+  EXPECT_THAT(paths(collected.set), ElementsAre("inc", "inc/x.h"));
+}
+
+TEST_F(TracedInputsTest, WhatIsMadeBecauseItIsMissingIsAnInput) {
   FileAccess generated = read("generated.h");
   generated.was_written = true;
   write("ws/op/generated.h", "");
-  const Collected collected = collect({log, generated});
-  EXPECT_THAT(paths(collected.set), IsEmpty());
+  const Collected collected = collect({generated});
+  EXPECT_THAT(paths(collected.set), ElementsAre("generated.h"));
   EXPECT_THAT(collected.changed, IsEmpty());
+}
+
+TEST_F(TracedInputsTest, AnOwnLinkLeadsToAnInput) {
+  FileAccess farm = read("farm/y.h");
+  farm.was_written = true;
+  farm.was_asked_first = false;
+  farm.real = fs::canonical(root_ / "sys/y.h").string();
+  farm.first = identity_of(farm.real);
+  FileAccess temporary = read(at("private/x.h"));
+  temporary.real = fs::canonical(root_ / "ws/op/inc/x.h").string();
+  temporary.first = identity_of(temporary.real);
+  EXPECT_THAT(paths(collect({farm, temporary}).set), ElementsAre(farm.real, "inc/x.h"));
+}
+
+TEST_F(TracedInputsTest, ProgramsAreWhatPathMakesThem) {
+  write("bin2/as", "");
+  fs::permissions(root_ / "bin2/as", fs::perms::owner_all);
+  const InputSet set = collect({access(at("bin1/as")), access(at("bin2/as")), access(at("bin2/none"))}).set;
+  EXPECT_TRUE(compare_now(set).unchanged());
+  base_.program_path = at("bin3") + ":" + base_.program_path;
+  EXPECT_TRUE(compare_now(set).unchanged()) << "another PATH, the same program";
+  write("bin3/none", "");
+  write("bin3/as", "");
+  EXPECT_TRUE(compare_now(set).unchanged()) << "no program";
+  fs::permissions(root_ / "bin3/as", fs::perms::owner_all);
+  EXPECT_THAT(answers(set), ElementsAre("as"));
+  EXPECT_EQ(describe(compare_now(set), set, base_).at(0).text,
+            "was " + at("bin2/as") + " by PATH, is " + at("bin3/as"));
+}
+
+TEST_F(TracedInputsTest, HomeCountsWhereItWasUsed) {
+  const InputSet with = collect({read(at("home/flags"))}).set;
+  const InputSet without = collect({read(at("sys/y.h"))}).set;
+  base_.home = at("other");
+  EXPECT_THAT(answers(with), ElementsAre("HOME"));
+  EXPECT_TRUE(compare_now(without).unchanged());
+}
+
+TEST_F(TracedInputsTest, MayRun) {
+  FileAccess hook = access("inc/x.h");
+  hook.may_run_was_asked = true;
+  const InputSet set = collect({hook}).set;
+  EXPECT_TRUE(compare_now(set).unchanged());
+  fs::permissions(root_ / "ws/op/inc/x.h", fs::perms::owner_all);
+  EXPECT_THAT(answers(set), ElementsAre("inc/x.h"));
+}
+
+TEST_F(TracedInputsTest, TwoNamesOfOneFile) {
+  fs::create_symlink("x.h", root_ / "ws/op/inc/alias.h");
+  const InputSet set = collect({read("inc/x.h"), read("inc/alias.h")}).set;
+  EXPECT_TRUE(compare_now(set).unchanged());
+  fs::remove(root_ / "ws/op/inc/alias.h");
+  write("ws/op/inc/alias.h", "x");
+  EXPECT_THAT(answers(set), ElementsAre("inc/alias.h")) << "#pragma once reads both now";
 }
 
 TEST_F(TracedInputsTest, WhereTheCheckoutLiesDoesNotMatter) {
@@ -201,7 +281,8 @@ TEST_F(TracedInputsTest, WhereTheCheckoutLiesDoesNotMatter) {
                            .set;
   EXPECT_EQ(set.asked, collect({access("a.cpp")}).set.asked);
   fs::rename(root_ / "ws", root_ / "moved");
-  base_ = {root_ / "moved/op", root_ / "moved"};
+  base_.directory = root_ / "moved/op";
+  base_.workspace = root_ / "moved";
   EXPECT_TRUE(compare_now(set).unchanged());
 }
 

@@ -32,9 +32,9 @@ class Tracing : public testing::Test {
   ProcessResult shell(const std::string& script) { return run({"sh", "-c", script}); }
 
   static const FileAccess* find(const ProcessResult& result, const std::string& path) {
-    const auto found = std::find_if(result.accesses->begin(), result.accesses->end(),
+    const auto found = std::find_if(result.trace->accesses.begin(), result.trace->accesses.end(),
                                     [&](const FileAccess& access) { return access.path == path; });
-    return found == result.accesses->end() ? nullptr : &*found;
+    return found == result.trace->accesses.end() ? nullptr : &*found;
   }
   std::string here(const std::string& name) { return (directory_ / name).string(); }
 
@@ -44,7 +44,7 @@ class Tracing : public testing::Test {
 TEST_F(Tracing, IsOnlyDoneWhenAskedFor) {
   Command command;
   command.argv = {"/bin/true"};
-  EXPECT_FALSE(SystemProcessRunner().run(command).accesses);
+  EXPECT_FALSE(SystemProcessRunner().run(command).trace);
 }
 
 TEST_F(Tracing, DoesNotChangeWhatAProgramDoes) {
@@ -61,7 +61,7 @@ TEST_F(Tracing, DoesNotChangeWhatAProgramDoes) {
 TEST_F(Tracing, SeesReadsByEveryProcessOfTheTree) {
   directory_.write("read", "1");
   const ProcessResult result = shell("(sh -c 'cat read' | cat) && sh -c '[ -e asked ]; true'");
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   const FileAccess* read = find(result, "read");
   ASSERT_NE(read, nullptr);
   EXPECT_TRUE(read->was_read && read->is_relative && !read->was_written);
@@ -80,7 +80,7 @@ TEST_F(Tracing, TellsWhatWasWritten) {
   directory_.write("gone", "1");
   const ProcessResult result =
       shell("echo > new; mv old moved; rm gone; ln -s moved link; mkdir made; cat link");
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   for (const char* name : {"new", "old", "moved", "gone", "link", "made"}) {
     const FileAccess* access = find(result, name);
     ASSERT_NE(access, nullptr) << name;
@@ -93,7 +93,7 @@ TEST_F(Tracing, FollowsAChangeOfDirectory) {
   directory_.write("sub/inner", "1");
   directory_.write("outer", "1");
   const ProcessResult result = shell("cd sub && cat inner ../outer && cd .. && cat outer");
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   EXPECT_EQ(find(result, "inner"), nullptr);
   const std::string real = fs::canonical(directory_.path()).string();
   const FileAccess* inner = find(result, real + "/sub/inner");
@@ -118,7 +118,7 @@ TEST_F(Tracing, SeesThreadsDescriptorsAndLinks) {
                                     "os.readlink('link')\n"
                                     "os.listdir('.')\n"});
   ASSERT_EQ(result.exit_code, 0) << result.diagnostics;
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   for (const char* name : {"threaded", "by descriptor", "."}) {
     ASSERT_NE(find(result, name), nullptr) << name;
     EXPECT_TRUE(find(result, name)->was_read) << name;
@@ -128,11 +128,56 @@ TEST_F(Tracing, SeesThreadsDescriptorsAndLinks) {
   EXPECT_FALSE(find(result, "link")->was_read);
 }
 
+TEST_F(Tracing, TellsWhatCouldNotBeFollowed) {
+  EXPECT_TRUE(shell("cat /dev/null").trace->is_complete);
+  const auto python = [this](const std::string& script) {
+    return run({"/usr/bin/python3", "-S", "-c", script}).trace;
+  };
+  EXPECT_TRUE(python("import socket; socket.socket(socket.AF_UNIX).connect_ex('server')")->asked_a_server);
+  EXPECT_FALSE(
+      python("import socket; socket.socket(socket.AF_UNIX).connect_ex('/run/nscd/socket')")->asked_a_server);
+  EXPECT_FALSE(python("import os; os.chroot('/')")->is_complete);
+  EXPECT_FALSE(shell("unshare -r true; unshare -m true").trace->is_complete);
+}
+
+TEST_F(Tracing, WhatCannotBeTracedIsRunAgainWithout) {
+  const ProcessResult result = run({"strace", "-f", "-o", "/dev/null", "sh", "-c", "echo out"});
+  EXPECT_EQ(result.exit_code, 0) << result.diagnostics;
+  EXPECT_EQ(result.output, "out\n");
+  EXPECT_FALSE(result.trace->is_complete);
+}
+
+TEST_F(Tracing, LinksOfItsOwnAreSeenThrough) {
+  directory_.write("real", "1");
+  const ProcessResult result = shell("ln -s real link; mkdir d; ln -s .. d/up; cat link d/up/real real");
+  ASSERT_TRUE(result.trace);
+  const std::string real = fs::canonical(directory_ / "real").string();
+  EXPECT_EQ(find(result, "link")->real, real);
+  EXPECT_EQ(find(result, "d/up/real")->real, real);
+}
+
+TEST_F(Tracing, TheProcessesOwnDirectoryInProc) {
+  directory_.write("file", "1");
+  const ProcessResult result = shell("cat /proc/self/cwd/file");
+  ASSERT_TRUE(result.trace);
+  ASSERT_NE(find(result, "file"), nullptr);
+  EXPECT_TRUE(find(result, "file")->is_relative);
+}
+
+TEST_F(Tracing, WritesThatAreNone) {
+  directory_.write("lock", "1");
+  const ProcessResult result = shell("flock lock true; cat <>lock; echo >> log; : > made");
+  ASSERT_TRUE(result.trace);
+  EXPECT_TRUE(find(result, "lock")->was_read);
+  EXPECT_TRUE(find(result, "log")->was_appended);
+  EXPECT_FALSE(find(result, "made")->was_asked_first);
+}
+
 TEST_F(Tracing, KeepsWhatWasThereAtTheFirstTime) {
   directory_.write("changing", "1");
   const std::optional<FileIdentity> before = identity_of(directory_ / "changing");
   const ProcessResult result = shell("cat changing; sleep 0.05; sh -c 'echo 22 > changing'; cat changing");
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   EXPECT_EQ(find(result, "changing")->first, before);
   EXPECT_NE(identity_of(directory_ / "changing"), before);
 }
@@ -146,7 +191,7 @@ TEST_F(Tracing, PathsOfAnyLengthAndBytes) {
     deep += longest + "/";
   }
   const ProcessResult result = run({"cat", odd, deep + "end"});
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   ASSERT_NE(find(result, odd), nullptr);
   EXPECT_TRUE(find(result, odd)->first);
   ASSERT_NE(find(result, deep + "end"), nullptr);
@@ -181,19 +226,19 @@ TEST_F(Tracing, AStoppedProcessGoesOnWhenItIsTold) {
 
 TEST_F(Tracing, SideBySide) {
   std::vector<std::jthread> threads;
-  std::array<std::optional<std::vector<FileAccess>>, 4> accesses;
+  std::array<std::optional<Trace>, 4> accesses;
   for (std::size_t index = 0; index < accesses.size(); ++index) {
     const std::string name = "file" + std::to_string(index);
     directory_.write(name, "1");
-    threads.emplace_back([this, name, &result = accesses[index]] { result = run({"cat", name}).accesses; });
+    threads.emplace_back([this, name, &result = accesses[index]] { result = run({"cat", name}).trace; });
   }
   threads.clear();
   for (std::size_t index = 0; index < accesses.size(); ++index) {
     ASSERT_TRUE(accesses[index]);
     const auto is_file = [&](std::size_t other) {
-      return std::any_of(accesses[index]->begin(), accesses[index]->end(), [&](const FileAccess& access) {
-        return access.path == "file" + std::to_string(other);
-      });
+      return std::any_of(
+          accesses[index]->accesses.begin(), accesses[index]->accesses.end(),
+          [&](const FileAccess& access) { return access.path == "file" + std::to_string(other); });
     };
     EXPECT_TRUE(is_file(index));
     EXPECT_FALSE(is_file((index + 1) % accesses.size()));
@@ -206,7 +251,7 @@ TEST_F(Tracing, ACompilersQuestionsAreSeen) {
   directory_.write("inc/x.h", "");
   const ProcessResult result = run({"g++", "-Iinc", "-c", "a.cpp", "-o", here("a.o")});
   ASSERT_EQ(result.exit_code, 0) << result.diagnostics;
-  ASSERT_TRUE(result.accesses);
+  ASSERT_TRUE(result.trace);
   for (const char* asked : {"maybe.h", "inc/maybe.h", "x.h", "inc/x.h.gch"}) {
     ASSERT_NE(find(result, asked), nullptr) << asked;
     EXPECT_FALSE(find(result, asked)->first) << asked;
