@@ -78,6 +78,9 @@ class Collector {
         written_.insert(access.path);
         written_in_.insert(split_last(tidy(access.path)).first);
       }
+      if (access.was_read && access.first && access.first->is_regular()) {
+        read_in_.insert(split_last(tidy(access.path)).first);
+      }
     }
     for (const FileAccess& access : trace.accesses) {
       if (!is_kernels(access.path)) {
@@ -111,7 +114,8 @@ class Collector {
     if (is_directory && !access.was_read && leads_to_own_places(absolute)) {
       return;
     }
-    if (is_directory && access.was_read && !lies_below(absolute, base_.workspace)) {
+    if (is_directory && access.was_read && !lies_below(absolute, base_.workspace) &&
+        !read_in_.contains(path)) {
       return; // a driver that looks for its toolchain, which the request has asked it for: see probe::ask_driver
     }
     note_ways(access, path, now);

@@ -172,6 +172,9 @@ TEST_F(TracedInputsTest, ListedDirectoriesAreInputs) {
   write("sys/new.h", "");
   EXPECT_TRUE(compare_now(set).unchanged())
       << "outside of the workspace it is a driver that looks for its toolchain";
+  const InputSet globbed = collect({read(at("sys")), read(at("sys/y.h"))}).set;
+  write("sys/newer.h", "");
+  EXPECT_EQ(compare_now(globbed).changed.at(0).path, at("sys")) << "unless it reads what it found there";
   write("ws/op/inc/new.h", "");
   EXPECT_EQ(compare_now(set).changed.at(0).path, "inc");
 }
