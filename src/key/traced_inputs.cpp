@@ -283,8 +283,9 @@ class Collector {
   Collected collected_;
   AskedNames asked_;
   std::map<std::string, bool> existing_;
-  std::set<std::string> written_;                                           ///< as they were written
-  std::set<std::string> written_in_;                                        ///< directories
+  std::set<std::string> written_;    ///< as they were written
+  std::set<std::string> written_in_; ///< directories
+  std::set<std::string> read_in_;    ///< directories of files that were read
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> names_of_; ///< an input by device and inode
   std::vector<fs::path> generated_;              ///< the private build directory, a link's objects
   std::array<fs::path, 2> checkout_;             ///< the op's directory

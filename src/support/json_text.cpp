@@ -1,6 +1,8 @@
 #include "dcuop/support/json_text.hpp"
 
 #include <charconv>
+#include <limits>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -8,6 +10,9 @@ namespace dcuop {
 
 namespace {
 
+using nlohmann::json;
+
+constexpr int deepest_nesting = 100;
 constexpr char escape = '%';
 constexpr std::size_t escape_length = 3;
 
@@ -19,6 +24,36 @@ bool is_plain(char c) {
 
 std::string json_text(const nlohmann::json& document, int indent) {
   return document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+json shallow_json(std::string_view text) {
+  struct TooDeep {};
+  const auto within = [](int depth, json::parse_event_t /*event*/, const json& /*value*/) {
+    if (depth > deepest_nesting) {
+      throw TooDeep{};
+    }
+    return true;
+  };
+  try {
+    return json::parse(text, within, false);
+  } catch (const TooDeep&) {
+    return json(json::value_t::discarded);
+  }
+}
+
+std::uint64_t unsigned_from(const json& value) {
+  if (!value.is_number_unsigned()) {
+    throw std::invalid_argument("not an unsigned integer");
+  }
+  return value.get<std::uint64_t>();
+}
+
+std::int64_t signed_from(const json& value) {
+  constexpr auto highest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > highest)) {
+    throw std::invalid_argument("not an integer of 64 bits");
+  }
+  return value.get<std::int64_t>();
 }
 
 std::string escaped_bytes(std::string_view bytes) {
