@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,4 +15,6 @@ def test_sixty_kills_leave_a_whole_cache(dcuop_binary, tmp_path):
         [sys.executable, str(HARNESS), "--dcuop", str(dcuop_binary), "--kills", "60", "--directory", str(tmp_path / "kill")],
         capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "60 kills" in done.stdout and "0 damaged entries, 0 hangs, 0 stale results" in done.stdout
+    kills = re.search(r"(\d+) kills \(", done.stdout)
+    assert kills and int(kills.group(1)) >= 60, done.stdout  # a round may kill two
+    assert "0 damaged entries, 0 hangs, 0 stale results" in done.stdout
