@@ -47,6 +47,22 @@ bool mentions_torch(const elf::Image& image) {
          });
 }
 
+/// torch._C, which `import torch` imports after libtorch_global_deps.so.
+std::vector<std::filesystem::path> extension_of(const probe::Torch& torch) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& name : list_directory(torch.package)) {
+    if (name.starts_with("_C.") && name.ends_with(".so")) {
+      files.push_back(torch.package / name);
+    }
+  }
+  return files;
+}
+
+bool is_in_place_of(const std::vector<Shadow>& shadows, const std::filesystem::path& own) {
+  return std::any_of(shadows.begin(), shadows.end(),
+                     [&own](const Shadow& shadow) { return shadow.own == own; });
+}
+
 std::vector<std::filesystem::path> path_list(const Environment& environment, std::string_view variable,
                                              std::string_view separators) {
   std::string text = environment.get(variable).value_or("");
@@ -147,14 +163,18 @@ void CaseFile::trace_torch(const probe::Torch& torch) {
   if (identity_of(global_deps)) {
     libraries.push_back(global_deps);
   }
+  // Before torch's libraries themselves: what its DT_NEEDED leads to need not be they.
+  const auto extension = extension_of(torch);
+  libraries.insert(libraries.end(), extension.begin(), extension.end());
   libraries.insert(libraries.end(), torch.libraries.begin(), torch.libraries.end());
   const bool all_global = machine.environment.get_nonempty("TORCH_USE_RTLD_GLOBAL").has_value();
   for (const auto& library : libraries) {
     const auto* root = pool.read(library);
-    if (root == nullptr) {
+    if (root == nullptr || is_in_place_of(process.shadows, library)) {
       continue;
     }
     const auto brought = elf::resolve_closure(*root, loader_context(process.files()));
+    note_shadows(torch, brought);
     process.torch.push_back(library);
     append_paths(process.torch, brought);
     if (all_global || library == global_deps) {
@@ -167,6 +187,27 @@ void CaseFile::trace_torch(const probe::Torch& torch) {
   for (const auto& file : process.torch) {
     append_unique(process.torch_images, pool.read(file));
   }
+}
+
+void CaseFile::note_shadows(const probe::Torch& torch, const elf::Closure& brought) {
+  for (const auto& own : torch.libraries) {
+    const auto* known = pool.read(own);
+    const auto taken =
+        std::find_if(brought.libraries.begin(), brought.libraries.end(), [&](const auto& library) {
+          return known != nullptr && !library.path.empty() && library.name == known->soname &&
+                 real_path(library.path) != real_path(own);
+        });
+    if (taken != brought.libraries.end() && !is_in_place_of(process.shadows, own)) {
+      process.shadows.push_back({own, taken->path, taken->found_by});
+    }
+  }
+}
+
+Process CaseFile::process_with_torch() {
+  auto without = process;
+  trace_torch(*facts.torch);
+  std::swap(without, process);
+  return without;
 }
 
 void CaseFile::bind() {

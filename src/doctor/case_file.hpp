@@ -28,6 +28,12 @@ class ImagePool {
   std::map<std::string, std::string> problems_;
 };
 
+/// A library of torch's in whose place the loader takes another file.
+struct Shadow {
+  std::filesystem::path own, taken;
+  elf::FoundBy found_by = elf::FoundBy::not_found;
+};
+
 /// What a process holds before the file is opened.
 struct Process {
   std::vector<std::filesystem::path> interpreter; ///< the executable and its closure, in load order
@@ -35,6 +41,7 @@ struct Process {
       torch; ///< torch's libraries and their closure; empty unless the file uses torch
   std::vector<const elf::Image*> global;       ///< visible to everyone (RTLD_GLOBAL)
   std::vector<const elf::Image*> torch_images; ///< of `torch`
+  std::vector<Shadow> shadows;
   [[nodiscard]] std::vector<std::filesystem::path> files() const;
 };
 
@@ -80,6 +87,9 @@ struct CaseFile {
   [[nodiscard]] const elf::Image*
   provider_of(const std::string& soname) const; ///< in the process or the closure
 
+  /// What the process would hold had torch been imported, for a file that does not use it. Needs facts.torch.
+  [[nodiscard]] Process process_with_torch();
+
   /// A finding about the file: {file} is its name.
   [[nodiscard]] finding::Finding finding(std::string_view rule, finding::Values values = {}) const;
   /// How to build it again.
@@ -88,6 +98,7 @@ struct CaseFile {
  private:
   void trace_interpreter();
   void trace_torch(const probe::Torch& torch);
+  void note_shadows(const probe::Torch& torch, const elf::Closure& brought);
   void trace_process();
   void bind();
   void look_into_saved_machine(std::vector<std::filesystem::path>& library_path) const;

@@ -128,6 +128,21 @@ std::string_view rule_for(const Services& services, std::size_t bundles) {
   return served == 0 ? "DCU301" : "DCU302";
 }
 
+/// The variable that has the device pass for another, and what it really is.
+void add_disguise(const CaseFile& file, const std::string& device, finding::Finding& finding) {
+  const auto& devices = file.facts.devices;
+  const auto disguised =
+      std::find_if(devices.devices.begin(), devices.devices.end(), [&device](const probe::Device& known) {
+        return known.target_id == device && !known.chip.empty() && known.chip != device;
+      });
+  if (!file.question.archs.empty() || disguised == devices.devices.end() || devices.overrides.empty()) {
+    return;
+  }
+  const auto& set = devices.overrides.front();
+  finding.evidence.push_back(
+      {"so", set.variable + "=" + set.value + " has the chip, " + disguised->chip + ", pass for it"});
+}
+
 std::string origin_text(const CaseFile& file, const std::string& device) {
   if (!file.question.archs.empty()) {
     return device + " (--arch)";
@@ -148,9 +163,12 @@ std::string origin_text(const CaseFile& file, const std::string& device) {
   return std::to_string(count) + " x " + device + " (" + join(names, ", ") + ")";
 }
 
-void judge_device(CaseFile& file, const std::string& device, Findings& findings) {
+/// Of the file's own code, and of a library's that it brings only when no unit of it is served: what of a
+/// large library is called is not known.
+void judge_device(CaseFile& file, const elf::Image& image, const elf::DeviceCode& code,
+                  const std::string& device, Findings& findings) {
   const auto target = elf::TargetId::parse(device);
-  const auto bundles = judged_bundles(file.device_code);
+  const auto bundles = judged_bundles(code);
   if (!target || bundles.empty()) {
     return;
   }
@@ -159,15 +177,25 @@ void judge_device(CaseFile& file, const std::string& device, Findings& findings)
     services[best_service(*bundle, *target)].push_back(bundle);
   }
   const auto rule = rule_for(services, bundles.size());
-  if (rule.empty()) {
+  const bool its_own = &image == file.image;
+  const auto served = count_of(services, Service::exact) + count_of(services, Service::indirect);
+  if (rule.empty() || (!its_own && served > 0)) {
     return;
   }
-  const auto served = count_of(services, Service::exact) + count_of(services, Service::indirect);
-  auto finding = file.finding(rule, {{"device", device},
-                                     {"targets", all_targets_text(file.device_code)},
+  const auto library = image.path.filename().string();
+  auto finding = file.finding(rule, {{"who", its_own ? "it" : library},
+                                     {"who:zh", its_own ? "它" : library + " "},
+                                     {"where", its_own ? "" : " in " + library},
+                                     {"where:zh", its_own ? "" : library + " 的"},
+                                     {"device", device},
+                                     {"targets", all_targets_text(code)},
                                      {"missing", std::to_string(bundles.size() - served)},
                                      {"count", std::to_string(bundles.size())}});
+  if (!its_own) {
+    finding.evidence.push_back({"wanted by", library + ", which " + file.file_name + " needs"});
+  }
   finding.evidence.push_back({"devices", origin_text(file, device)});
+  add_disguise(file, device, finding);
   // The units without code are the point; with none served they are all listed.
   constexpr std::size_t shown = 6;
   std::size_t listed = 0;
@@ -175,25 +203,50 @@ void judge_device(CaseFile& file, const std::string& device, Findings& findings)
        {Service::none, Service::xnack, Service::sramecc, Service::indirect, Service::exact}) {
     for (const auto* bundle : services[service]) {
       if (listed++ < shown) {
-        finding.evidence.push_back({"code for", unit_text(file.device_code, *bundle)});
+        finding.evidence.push_back({"code for", unit_text(code, *bundle)});
       }
     }
   }
   if (listed > shown) {
     finding.evidence.push_back({"code for", counted(listed - shown, "more unit")});
   }
-  file.fix_by_building(finding,
-                       "--arch " + (rule == "DCU303" || rule == "DCU304" ? target->processor : device));
+  if (its_own) {
+    file.fix_by_building(finding,
+                         "--arch " + (rule == "DCU303" || rule == "DCU304" ? target->processor : device));
+  } else {
+    finding.fix = "install or build " + library + " for " + target->processor;
+    finding.chinese.fix = "安装或编译面向 " + target->processor + " 的 " + library;
+  }
   findings.push_back(std::move(finding));
 }
 
+bool registers_code(const elf::Image& image) {
+  return std::any_of(image.symbols.begin(), image.symbols.end(), [](const elf::Symbol& symbol) {
+    return !symbol.defined && symbol.name == "__hipRegisterFatBinary";
+  });
+}
+
+/// Libraries that this load brings; torch's own are another matter.
+void judge_libraries(CaseFile& file, const std::vector<std::string>& devices, Findings& findings) {
+  for (const auto& newcomer : file.newcomers) {
+    if (devices.empty() || newcomer.image == file.image || !registers_code(*newcomer.image)) {
+      continue;
+    }
+    const auto code = elf::read_device_code(*newcomer.image);
+    for (const auto& device : devices) {
+      judge_device(file, *newcomer.image, code, device, findings);
+    }
+  }
+}
+
 void check_fit(CaseFile& file, Findings& findings) {
+  const auto devices = judged_devices(file);
+  judge_libraries(file, devices, findings);
   if (!has_hip_code(file)) {
     return;
   }
-  const auto devices = judged_devices(file);
   for (const auto& device : devices) {
-    judge_device(file, device, findings);
+    judge_device(file, *file.image, file.device_code, device, findings);
   }
   if (devices.empty()) {
     auto finding = file.finding("DCU305", {{"targets", all_targets_text(file.device_code)}});
@@ -223,6 +276,25 @@ void check_cuda(CaseFile& file, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+constexpr int newest_known_version = 6; // of code objects, as read_code_object() reads them
+
+/// Whether a device that is judged can be served by nothing in the bundle but this object, which is damaged.
+bool depended_on(const CaseFile& file, const elf::Bundle& bundle, const elf::CodeObject& damaged) {
+  const auto objects = device_objects(bundle);
+  const auto serves = [](const elf::CodeObject& object, const elf::TargetId& device) {
+    const auto code = elf::TargetId::parse(object.target);
+    return code && elf::fits(elf::fit_of(*code, device));
+  };
+  const auto devices = judged_devices(file);
+  return std::any_of(devices.begin(), devices.end(), [&](const std::string& text) {
+    const auto device = elf::TargetId::parse(text);
+    return device && serves(damaged, *device) &&
+           std::none_of(objects.begin(), objects.end(), [&](const elf::CodeObject* object) {
+             return object->problem.empty() && serves(*object, *device);
+           });
+  });
+}
+
 void check_bundles(CaseFile& file, Findings& findings) {
   const auto& bundles = file.device_code.bundles;
   const auto count = std::to_string(bundles.size());
@@ -242,6 +314,11 @@ void check_bundles(CaseFile& file, Findings& findings) {
       if (!object->problem.empty()) {
         findings.push_back(file.finding(
             "DCU309", {{"number", number}, {"entry", object->entry_id}, {"reason", object->problem}}));
+        // A version that this program does not know the runtime may know: DCU312 asks it.
+        const bool unknown = object->code_object_version > newest_known_version;
+        if (!unknown && depended_on(file, bundles[i], *object)) {
+          findings.back().severity = Severity::error;
+        }
         file.fix_by_building(findings.back(), "--force");
       }
     }
@@ -250,10 +327,7 @@ void check_bundles(CaseFile& file, Findings& findings) {
 
 void check_count(CaseFile& file, Findings& findings) {
   const auto& code = file.device_code;
-  const bool registers =
-      std::any_of(file.image->symbols.begin(), file.image->symbols.end(), [](const elf::Symbol& symbol) {
-        return !symbol.defined && symbol.name == "__hipRegisterFatBinary";
-      });
+  const bool registers = registers_code(*file.image);
   if (code.bundles.empty() && registers && !code.has_rdc_leftover) {
     findings.push_back(file.finding("DCU310"));
     file.fix_by_building(findings.back(), "--force");

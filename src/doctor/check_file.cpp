@@ -6,7 +6,9 @@
 #include <elf.h>
 
 #include "checks.hpp"
+#include "mounts.hpp"
 
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::doctor {
@@ -28,6 +30,16 @@ std::uint64_t optional_static_tls(const Environment& environment) {
     }
   }
   return value;
+}
+
+/// torch's JIT builds in one directory: what is left there tells that a build did not end.
+void add_build_directory(const CaseFile& file, finding::Finding& finding) {
+  if (identity_of(file.path.parent_path() / "build.ninja")) {
+    finding.evidence.push_back(
+        {"so", "build.ninja lies there without it: a build that failed, or a cache that was pruned"});
+    finding.fix = finding.chinese.fix =
+        "rm -r " + file.path.parent_path().string() + " && dcuop doctor --torch-extensions";
+  }
 }
 
 void check_kind(CaseFile& file, Findings& findings) {
@@ -73,6 +85,9 @@ void check_kind(CaseFile& file, Findings& findings) {
     finding.fix = finding.chinese.fix = "git lfs install && git lfs pull";
   } else {
     file.fix_by_building(finding);
+  }
+  if (file.identity.kind == elf::FileKind::missing) {
+    add_build_directory(file, finding);
   }
 }
 
@@ -180,33 +195,54 @@ int libc_minor(const CaseFile& file) {
   return newest;
 }
 
-void check_stack(CaseFile& file, Findings& findings) {
+/// A finding about the file or about a library that it brings: {who} in a sentence, {file} as a name.
+finding::Finding finding_about(const CaseFile& file, const elf::Image& image, std::string_view rule,
+                               finding::Values values = {}) {
+  const bool its_own = &image == file.image;
+  const auto name = its_own ? file.file_name : image.path.filename().string();
+  values.insert({{"file", name}, {"who", its_own ? "it" : name}, {"who:zh", its_own ? "它" : name + " "}});
+  auto made = file.finding(rule, std::move(values));
+  if (!its_own) {
+    made.evidence.push_back({"wanted by", name + ", which " + file.file_name + " needs"});
+  }
+  return made;
+}
+
+void judge_stack(CaseFile& file, const elf::Image& image, Findings& findings) {
   constexpr int first_that_refuses = 41; // glibc 2.41 NEWS: dlopen no longer makes the stack executable
-  const auto& segments = file.image->segments;
+  const auto& segments = image.segments;
   const bool executable = std::any_of(segments.begin(), segments.end(), [](const elf::Segment& segment) {
     return segment.type == PT_GNU_STACK && (segment.flags & PF_X) != 0;
   });
   if (!executable) {
     return;
   }
-  auto finding = file.finding("DCU115");
+  auto finding = finding_about(file, image, "DCU115");
   const int minor = libc_minor(file);
-  finding.severity = minor >= first_that_refuses ? Severity::error : Severity::warning;
+  // Of a library that loads it is a note: Debian's libamdhip64.so.5 asks for one, and nobody here can mend it.
+  const auto harmless = &image == file.image ? Severity::warning : Severity::note;
+  finding.severity = minor >= first_that_refuses ? Severity::error : harmless;
   finding.evidence.push_back(
       {"offered",
        minor < 0 ? "no libc was found to judge it by"
                  : "glibc 2." + std::to_string(minor) +
                        (minor >= first_that_refuses ? ", which refuses it" : ", which still allows it")});
-  finding.fix = finding.chinese.fix = "patchelf --clear-execstack " + file.path.string();
+  finding.fix = finding.chinese.fix = "patchelf --clear-execstack " + image.path.string();
   findings.push_back(std::move(finding));
 }
 
-void check_tls(CaseFile& file, Findings& findings) {
-  if ((file.image->flags & DF_STATIC_TLS) == 0) {
+void check_stack(CaseFile& file, Findings& findings) {
+  for (const auto& newcomer : file.newcomers) {
+    judge_stack(file, *newcomer.image, findings);
+  }
+}
+
+void judge_tls(CaseFile& file, const elf::Image& image, Findings& findings) {
+  if ((image.flags & DF_STATIC_TLS) == 0) {
     return;
   }
   std::uint64_t size = 0;
-  for (const auto& segment : file.image->segments) {
+  for (const auto& segment : image.segments) {
     size += segment.type == PT_TLS ? segment.memory_size : 0;
   }
   const auto optional = optional_static_tls(file.machine.environment);
@@ -214,7 +250,7 @@ void check_tls(CaseFile& file, Findings& findings) {
     return; // others may have used some of it, but a finding would be a guess
   }
   const bool hopeless = size > static_tls_fixed + optional;
-  auto finding = file.finding("DCU117", {{"size", std::to_string(size)}});
+  auto finding = finding_about(file, image, "DCU117", {{"size", std::to_string(size)}});
   finding.severity = hopeless ? Severity::error : Severity::warning;
   finding.evidence.push_back(
       {"offered", std::to_string(static_tls_fixed + optional) + " bytes at most in this process"});
@@ -223,6 +259,32 @@ void check_tls(CaseFile& file, Findings& findings) {
   finding.fix = finding.chinese.fix =
       "GLIBC_TUNABLES=glibc.rtld.optional_static_tls=" + std::to_string(size * 2);
   findings.push_back(std::move(finding));
+}
+
+void check_tls(CaseFile& file, Findings& findings) {
+  for (const auto& newcomer : file.newcomers) {
+    judge_tls(file, *newcomer.image, findings);
+  }
+}
+
+/// The file itself is looked at with the machine, which is also judged when the file cannot be read.
+void check_library_mounts(CaseFile& file, Findings& findings) {
+  const auto root = file.machine.is_saved ? std::filesystem::path("/") : file.machine.root;
+  const auto mountinfo = read_file(probe::inside(root, "/proc/self/mountinfo")).value_or("");
+  for (const auto& newcomer : file.newcomers) {
+    const auto mount =
+        newcomer.image == file.image ? std::nullopt : mount_of(real_path(newcomer.image->path), mountinfo);
+    if (!mount || !mount->has("noexec")) {
+      continue;
+    }
+    const auto place = newcomer.image->path.parent_path().string();
+    auto finding = finding_about(file, *newcomer.image, "DCU116", {{"directory", place}});
+    finding.evidence.push_back({"file", "/proc/self/mountinfo: " + mount->point.string() + " is " +
+                                            mount->type + ", " + mount->options});
+    finding.evidence.push_back({"loader says", "failed to map segment from shared object"});
+    finding.fix = finding.chinese.fix = "mount -o remount,exec " + mount->point.string();
+    findings.push_back(std::move(finding));
+  }
 }
 
 } // namespace
@@ -236,7 +298,7 @@ std::vector<Check> sanity_checks() {
 }
 
 std::vector<Check> mapping_checks() {
-  return {{{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}};
+  return {{{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}, {{"DCU116"}, check_library_mounts}};
 }
 
 } // namespace dcuop::doctor

@@ -7,6 +7,7 @@
 #include "nearby.hpp"
 #include "symbol_names.hpp"
 
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::doctor {
@@ -133,11 +134,52 @@ void report_torch(CaseFile& file, const Missing& missing, Findings& findings) {
   }
 }
 
+/// What lies there in the place of the library, where its first bytes tell.
+std::string what_lies_at(const CaseFile& file, const std::filesystem::path& path) {
+  const auto identity = elf::identify(path);
+  if (identity.kind == elf::FileKind::lfs_pointer) {
+    return path.string() + " is a Git LFS pointer: git lfs pull";
+  }
+  if (identity.kind == elf::FileKind::empty) {
+    return path.string() + " is empty";
+  }
+  if (identity.kind != elf::FileKind::elf) {
+    return {};
+  }
+  if (identity.elf_class != file.interpreter.elf_class) {
+    return path.string() + " is a " + std::to_string(identity.elf_class) + "-bit library";
+  }
+  return identity.machine == file.interpreter.machine
+             ? std::string{}
+             : path.string() + " is for " + elf::machine_name(identity.machine);
+}
+
+/// Directories of the RUNPATH or RPATH by which `library` is wanted that are not there: as in a build that was
+/// moved or installed.
+void add_lost_directories(CaseFile& file, const Library& library, Finding& finding) {
+  const auto* wanting = library.wanted_by.empty() ? nullptr : file.pool.read(library.wanted_by);
+  if (wanting == nullptr) {
+    return;
+  }
+  const bool newer = !wanting->runpath.empty();
+  for (const auto& part : split(newer ? wanting->runpath : wanting->rpath, ':')) {
+    if (part.starts_with("/") && !identity_of(part)) {
+      finding.evidence.push_back({"searched", (newer ? "RUNPATH " : "RPATH ") + part + " of " +
+                                                  wanting->path.filename().string() +
+                                                  ", which does not exist"});
+      return; // one tells it; a long list of them is a tool's default
+    }
+  }
+}
+
 Finding damaged(CaseFile& file, const Library& library, const std::vector<std::string>& why) {
   auto finding = file.finding("DCU206", {{"library", library.name}});
   finding.evidence.push_back({"wanted by", file.chain_to(library)});
   for (const auto& candidate : why) {
     finding.evidence.push_back({"rejected", candidate});
+    if (auto what = what_lies_at(file, candidate.substr(0, candidate.find(": "))); !what.empty()) {
+      finding.evidence.push_back({"so", std::move(what)});
+    }
   }
   finding.fix = "install the package that owns it again";
   finding.chinese.fix = "重新安装其所属的软件包";
@@ -226,6 +268,7 @@ Finding explained(CaseFile& file, const Library& library) {
   }
   finding.evidence.insert(finding.evidence.begin(), {"wanted by", file.chain_to(library)});
   finding.evidence.push_back({"searched", searched_text(library)});
+  add_lost_directories(file, library, finding);
   return finding;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "checks.hpp"
+#include "symbol_names.hpp"
 
 #include "dcuop/support/text.hpp"
 
@@ -44,7 +45,15 @@ bool looks_like_module(const CaseFile& file) {
       std::any_of(file.image->symbols.begin(), file.image->symbols.end(), [](const elf::Symbol& symbol) {
         return !symbol.defined && (symbol.name == "PyModule_Create2" || symbol.name == "PyModuleDef_Init");
       });
-  return makes_module || (tagged && !registers_torch_ops(*file.image));
+  const auto python2 = "init" + module_name(file);
+  const bool made_for_python2 =
+      std::any_of(
+          file.image->symbols.begin(), file.image->symbols.end(),
+          [&python2](const elf::Symbol& symbol) { return symbol.defined && symbol.name == python2; }) &&
+      std::any_of(file.image->symbols.begin(), file.image->symbols.end(), [](const elf::Symbol& symbol) {
+        return !symbol.defined && symbol_family(symbol.name) == SymbolFamily::python;
+      });
+  return makes_module || made_for_python2 || (tagged && !registers_torch_ops(*file.image));
 }
 
 void report_missing(CaseFile& file, const std::string& module, Findings& findings) {

@@ -26,7 +26,7 @@ void apply(const std::vector<Check>& checks, CaseFile& file, Report& report) {
 /// Of the machine, but nothing that loading needs: device nodes, the driver, a variable of the runtime's.
 bool concerns_launch_only(std::string_view rule) {
   return rule.starts_with("DCU3") || rule == "DCU411" || rule == "DCU412" || rule == "DCU413" ||
-         rule == "DCU418";
+         rule == "DCU418" || rule == "DCU423" || rule == "DCU424";
 }
 
 /// Errors of the file and of linking keep it from loading; those of device code only from launching.
@@ -49,8 +49,9 @@ void examine_file(CaseFile& file, Report& report) {
     return;
   }
   file.trace_load();
-  for (const auto& checks : {mapping_checks(), library_checks(), version_checks(), symbol_checks(),
-                             module_checks(), device_checks()}) {
+  for (const auto& checks :
+       {mapping_checks(), torch_checks(), library_checks(), version_checks(), symbol_checks(),
+        module_checks(), device_checks(), runtime_code_checks(), opened_file_checks()}) {
     apply(checks, file, report);
   }
 }

@@ -203,7 +203,12 @@ void UndefinedExplainer::judge_python(Undefined& symbol) {
 }
 
 void UndefinedExplainer::judge_own(Undefined& symbol) {
-  if (is_missing(LibraryFamily::other) || is_missing(LibraryFamily::rocm)) {
+  const auto& libraries = file_.closure.libraries;
+  const bool one_is_damaged =
+      std::any_of(libraries.begin(), libraries.end(), [](const elf::Library& library) {
+        return !library.path.empty() && !library.problem.empty();
+      });
+  if (one_is_damaged || is_missing(LibraryFamily::other) || is_missing(LibraryFamily::rocm)) {
     return; // it may come from there
   }
   symbol.rule = "DCU218";

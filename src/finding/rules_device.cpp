@@ -13,8 +13,9 @@ constexpr Rule table[] = {
      .name = "no-code-for-device",
      .title = {"No translation unit has code for the device; the first launch fails.",
                "没有任何编译单元含有该设备的代码；首次启动核函数会失败。"},
-     .summary = {"it has no code for {device}", "它没有 {device} 的代码"},
-     .cause = {"device code for {targets}; wanted: {device}", "设备代码面向 {targets}；需要：{device}"},
+     .summary = {"{who} has no code for {device}", "{who}没有 {device} 的代码"},
+     .cause = {"device code{where} for {targets}; wanted: {device}",
+               "{where}设备代码面向 {targets}；需要：{device}"},
      .how = {"The target id of every code object in every offload bundle against the device's, by the rules "
              "of "
              "AMDGPUUsage: processors must be equal (there is no forward compatibility), features must not "
@@ -49,10 +50,10 @@ constexpr Rule table[] = {
      .name = "xnack-conflict",
      .title = {"The code is for this processor, but with the other XNACK setting.",
                "代码面向该处理器，但 XNACK 设置相反。"},
-     .summary = {"its code is for the other XNACK setting than {device}",
-                 "它的代码的 XNACK 设置与 {device} 相反"},
-     .cause = {"device code for {targets} does not run on {device}: XNACK differs",
-               "面向 {targets} 的设备代码不能在 {device} 上运行：XNACK 不同"},
+     .summary = {"the code{where} is for the other XNACK setting than {device}",
+                 "{where}代码的 XNACK 设置与 {device} 相反"},
+     .cause = {"device code{where} for {targets} does not run on {device}: XNACK differs",
+               "{where}面向 {targets} 的设备代码不能在 {device} 上运行：XNACK 不同"},
      .how = {"Code that names xnack+ or xnack- needs a device with the same sign; code without it runs on "
              "both.",
              "写明 xnack+ 或 xnack- 的代码需要相同设置的设备；未写明的两者皆可。"},
@@ -66,10 +67,10 @@ constexpr Rule table[] = {
      .name = "sramecc-conflict",
      .title = {"The code is for this processor, but with the other SRAMECC setting.",
                "代码面向该处理器，但 SRAMECC 设置相反。"},
-     .summary = {"its code is for the other SRAMECC setting than {device}",
-                 "它的代码的 SRAMECC 设置与 {device} 相反"},
-     .cause = {"device code for {targets} does not run on {device}: SRAMECC differs",
-               "面向 {targets} 的设备代码不能在 {device} 上运行：SRAMECC 不同"},
+     .summary = {"the code{where} is for the other SRAMECC setting than {device}",
+                 "{where}代码的 SRAMECC 设置与 {device} 相反"},
+     .cause = {"device code{where} for {targets} does not run on {device}: SRAMECC differs",
+               "{where}面向 {targets} 的设备代码不能在 {device} 上运行：SRAMECC 不同"},
      .how = {"Code that names sramecc+ or sramecc- needs a device with the same sign.",
              "写明 sramecc+ 或 sramecc- 的代码需要相同设置的设备。"},
      .causes = {"a target with a sign was taken from another machine", "从另一台机器抄来带符号的目标"},
@@ -169,6 +170,27 @@ constexpr Rule table[] = {
      .fixes = {"for the best code: dcuop build OP --arch ARCH",
                "要得到最好的代码：dcuop build OP --arch ARCH"},
      .references = "https://llvm.org/docs/AMDGPUUsage.html#generic-processors"},
+    {.id = "DCU312",
+     .severity = Severity::error,
+     .name = "runtime-too-old-for-code",
+     .title = {"The HIP runtime is older than the form that the device code is in.",
+               "HIP 运行时早于设备代码所用的格式。"},
+     .summary = {"its device code is {form}, which {runtime} does not know",
+                 "它的设备代码是{form}，{runtime} 不支持"},
+     .cause = {"the device code is {form}; {runtime} {knows}", "设备代码是{form}；{runtime} {knows}"},
+     .how =
+         {"Compressed bundles (CCOB) and code object version 6 came with LLVM 17 to 19, in ROCm 6; the "
+          "runtime's version is that of its newest symbol version. Of DTK's runtime nothing is known.",
+          "压缩的 bundle（CCOB）和第 6 版代码对象随 LLVM 17 至 19 出现，即 ROCm 6；运行时的版本取自其最新的"
+          "符号版本。DTK 的运行时情况不明。"},
+     .causes = {"built with a newer ROCm than the one that runs it; ROCm 7.2's hipcc compresses by default",
+                "编译所用的 ROCm 比运行时新；ROCm 7.2 的 hipcc 默认压缩"},
+     .fixes = {"compile with --no-offload-compress, or -mcode-object-version=5\ninstall the ROCm that it was "
+               "built "
+               "with",
+               "编译时加 --no-offload-compress 或 -mcode-object-version=5\n安装编译所用的 ROCm"},
+     .references = "https://clang.llvm.org/docs/ClangOffloadBundler.html#compression-and-decompression\n"
+                   "https://github.com/warpfront/hipfire/issues/569"},
 };
 
 } // namespace

@@ -373,6 +373,53 @@ constexpr Rule table[] = {
      .fixes = {"ulimit -v unlimited\nask the scheduler for memory, not for virtual memory",
                "ulimit -v unlimited\n向调度系统申请内存，而不是虚拟内存"},
      .references = "https://github.com/pytorch/pytorch/issues/16558"},
+    {.id = "DCU422",
+     .severity = Severity::error,
+     .name = "torch-shadowed",
+     .title = {"The loader takes another libtorch than the one that lies in the imported torch.",
+               "加载器取用的 libtorch 不是所导入的 torch 自带的。"},
+     .summary = {"another libtorch is loaded in the place of torch's own",
+                 "加载的不是 torch 自带的 libtorch"},
+     .cause = {"{taken} is loaded in the place of {own}{lack}", "加载了 {taken}，而不是 {own}{lack}"},
+     .how = {"What torch._C and libtorch_global_deps.so lead to, resolved as the loader does it, against "
+             "torch/lib; "
+             "files of one build id are one library.",
+             "按加载器的方式解析 torch._C 和 libtorch_global_deps.so 所指向的库，与 torch/lib 比较；build id "
+             "相同的文件是同一个库。"},
+     .causes = {"LD_LIBRARY_PATH leads into a downloaded libtorch or another environment's torch",
+                "LD_LIBRARY_PATH 指向下载的 libtorch 或其他环境的 torch"},
+     .fixes = {"take that directory out of LD_LIBRARY_PATH", "从 LD_LIBRARY_PATH 中去掉该目录"},
+     .references = "https://github.com/pytorch/pytorch/issues/62650"},
+    {.id = "DCU423",
+     .severity = Severity::error,
+     .name = "comgr-missing",
+     .title = {"DTK's HIP runtime opens libamd_comgr by name, and it is nowhere.",
+               "DTK 的 HIP 运行时按名称打开 libamd_comgr，但它不存在。"},
+     .summary = {"libamd_comgr, which {runtime} opens, is missing", "缺少 {runtime} 要打开的 libamd_comgr"},
+     .cause = {"libamd_comgr.so is neither in {root} nor on the loader's path; {runtime} opens it by name",
+               "{root} 和加载路径中都没有 libamd_comgr.so；{runtime} 按名称打开它"},
+     .how = {"The toolkit's library directories, LD_LIBRARY_PATH and the default ones; no DT_NEEDED tells of "
+             "it.",
+             "查看工具包的库目录、LD_LIBRARY_PATH 和默认目录；DT_NEEDED 中没有它。"},
+     .causes = {"a DTK of which only a part was copied into an image", "镜像中只拷入了 DTK 的一部分"},
+     .fixes = {"install the whole DTK, with dcc/comgr/lib", "安装完整的 DTK，包括 dcc/comgr/lib"},
+     .references = ""},
+    {.id = "DCU424",
+     .severity = Severity::error,
+     .name = "rocblas-without-arch",
+     .title = {"rocBLAS has no kernel files for the device.", "rocBLAS 没有该设备的核函数文件。"},
+     .summary = {"its rocBLAS has no kernels for {device}", "它的 rocBLAS 没有 {device} 的核函数"},
+     .cause = {"{directory} has no TensileLibrary of rocBLAS for {device}",
+               "{directory} 中没有 rocBLAS 面向 {device} 的 TensileLibrary"},
+     .how =
+         {"Names of the TensileLibrary files beside librocblas (or in ROCBLAS_TENSILE_LIBPATH) against the "
+          "devices.",
+          "将 librocblas 旁（或 ROCBLAS_TENSILE_LIBPATH 中）TensileLibrary 文件的名称与设备比较。"},
+     .causes = {"a card that this ROCm does not support\nkernel files of another package version",
+                "该 ROCm 不支持这张卡\n核函数文件来自其他版本的软件包"},
+     .fixes = {"install a rocBLAS that supports the device", "安装支持该设备的 rocBLAS"},
+     .references = "https://github.com/ROCm/legacy-rocm-build/issues/2719\n"
+                   "https://github.com/ROCm/rocBLAS/issues/1331"},
 };
 
 } // namespace

@@ -190,10 +190,11 @@ constexpr Rule table[] = {
      .name = "executable-stack",
      .title = {"The file asks for an executable stack, which glibc 2.41 and SELinux refuse.",
                "文件要求可执行栈，glibc 2.41 和 SELinux 会拒绝。"},
-     .summary = {"it asks for an executable stack", "它要求可执行栈"},
+     .summary = {"{who} asks for an executable stack", "{who}要求可执行栈"},
      .cause = {"{file} asks for an executable stack", "{file} 要求可执行栈"},
-     .how = {"PF_X of PT_GNU_STACK, and the newest GLIBC_ node of this machine's libc.",
-             "PT_GNU_STACK 的 PF_X，以及本机 libc 最新的 GLIBC_ 版本节点。"},
+     .how = {"PF_X of PT_GNU_STACK, of the file and of each library that it brings, and the newest GLIBC_ "
+             "node of this machine's libc.",
+             "文件及其带入的每个库的 PT_GNU_STACK 的 PF_X，以及本机 libc 最新的 GLIBC_ 版本节点。"},
      .causes = {"an assembly source without .note.GNU-stack\na linker flag -z execstack",
                 "汇编源文件缺少 .note.GNU-stack\n链接参数 -z execstack"},
      .fixes = {"patchelf --clear-execstack FILE, or link with -Wl,-z,noexecstack",
@@ -204,7 +205,8 @@ constexpr Rule table[] = {
      .name = "noexec-mount",
      .title = {"The file lies on a file system mounted noexec, from which no code can be mapped.",
                "文件位于以 noexec 挂载的文件系统上，不能映射代码。"},
-     .summary = {"it lies on a file system mounted noexec", "它位于以 noexec 挂载的文件系统上"},
+     .summary = {"{directory} is on a file system mounted noexec",
+                 "{directory} 位于以 noexec 挂载的文件系统上"},
      .cause = {"{directory} is on a file system mounted noexec", "{directory} 所在的文件系统以 noexec 挂载"},
      .how = {"Options of the mount in /proc/self/mountinfo, or statvfs(3); the loader says \"failed to map "
              "segment "
@@ -222,7 +224,7 @@ constexpr Rule table[] = {
      .name = "static-tls",
      .title = {"The file uses static thread-local storage, of which a running process has little left.",
                "文件使用静态线程局部存储，运行中的进程所剩无几。"},
-     .summary = {"it needs much static thread-local storage", "它需要过多的静态线程局部存储"},
+     .summary = {"{who} needs much static thread-local storage", "{who}需要过多的静态线程局部存储"},
      .cause = {"{file} needs {size} bytes of static thread-local storage",
                "{file} 需要 {size} 字节静态线程局部存储"},
      .how =

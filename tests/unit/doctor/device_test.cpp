@@ -11,8 +11,24 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
+/// The header of a code object without segments: of version 2, which has no MessagePack, by its ABI version.
+std::string code_object(char abi_version = 0) {
+  std::string header(64, '\0');
+  header.replace(0, 9,
+                 std::string("\x7f"
+                             "ELF\2\1\1\x40",
+                             8) +
+                     abi_version);
+  header[16] = 3;      // ET_DYN
+  header[18] = '\xe0'; // EM_AMDGPU
+  header[20] = 1;
+  header[52] = 64; // e_ehsize
+  header[54] = 56; // e_phentsize
+  return header;
+}
+
 /// clang/docs/ClangOffloadBundler.rst, "Bundled Binary File Layout".
-std::string bundle_of(const std::vector<std::string>& targets) {
+std::string bundle_of(const std::vector<std::string>& targets, const std::string& object = code_object()) {
   const auto number = [](std::uint64_t value) {
     std::string bytes(sizeof value, '\0');
     std::memcpy(bytes.data(), &value, sizeof value);
@@ -27,6 +43,9 @@ std::string bundle_of(const std::vector<std::string>& targets) {
     bundle += number(4096 * i) + number(i == 0 ? 0 : 64) + number(ids[i].size()) + ids[i];
   }
   bundle.resize(4096 * ids.size(), '\0');
+  for (std::size_t i = 1; i < ids.size(); ++i) {
+    bundle.replace(4096 * i, object.size(), object);
+  }
   return bundle;
 }
 
@@ -40,10 +59,13 @@ class DeviceChecks : public Clinic {
     }
     return with_fatbin(code);
   }
-  std::filesystem::path with_fatbin(const std::string& bytes) {
-    const auto content = write("fatbin", bytes);
-    return build("op.so", "__asm__(\".section .hip_fatbin,\\\"a\\\",@progbits\\n.p2align 12\\n.incbin \\\"" +
-                              content.string() + "\\\"\\n\");");
+  std::filesystem::path with_fatbin(const std::string& bytes, const std::string& name = "op.so",
+                                    const std::string& source = "", std::vector<std::string> options = {}) {
+    const auto content = write(name + ".fatbin", bytes);
+    return build(name,
+                 "__asm__(\".section .hip_fatbin,\\\"a\\\",@progbits\\n.p2align 12\\n.incbin \\\"" +
+                     content.string() + "\\\"\\n.text\\n\");" + source,
+                 std::move(options));
   }
   static EnvironmentFacts with_devices(const std::vector<std::string>& targets) {
     auto known = facts();
@@ -136,6 +158,89 @@ TEST_F(DeviceChecks, NameABundleThatIsDamaged) {
   const auto report = examine_with(with_fatbin(bundle_of({"gfx936"}) + second), {"gfx936"});
   ASSERT_NE(find(report, "DCU307"), nullptr) << report.headline;
   EXPECT_THAT(find(report, "DCU307")->cause, HasSubstr("bundle 2 of 2 cannot be read"));
+}
+
+TEST_F(DeviceChecks, TakeADamagedCodeObjectForAnErrorWhereADeviceDependsOnIt) {
+  const auto zeros = std::string(64, '\0');
+  const auto alone = examine_with(with_fatbin(bundle_of({"gfx906", "gfx936"}, zeros)), {"gfx936"});
+  EXPECT_THAT(errors_of(alone), ElementsAre("DCU309")) << "of gfx906's nothing depends";
+  EXPECT_EQ(alone.verdict, Verdict::loads_cannot_launch);
+  auto bundle = bundle_of({"gfx936", "gfx936:xnack-"});
+  bundle.replace(4096, 64, zeros);
+  const auto spared = examine_with(with_fatbin(bundle), {"gfx936:sramecc+:xnack-"});
+  EXPECT_THAT(errors_of(spared), IsEmpty()) << "another one serves the device";
+  EXPECT_NE(find(spared, "DCU309"), nullptr);
+}
+
+TEST_F(DeviceChecks, HoldTheFormOfTheCodeAgainstTheRuntime) {
+  const auto script =
+      write("hip.map", "hip_4.2 { global: hipOne; }; hip_5.2 { global: hipTwo; local: *; } hip_4.2;");
+  const auto runtime = [&](const std::string& newest) {
+    write("hip.map", "hip_4.2 { global: hipOne; }; " + newest + " { global: hipTwo; local: *; } hip_4.2;");
+    return build("libamdhip64.so.5", "int hipOne(void) { return 1; } int hipTwo(void) { return 2; }",
+                 {"-Wl,-soname,libamdhip64.so.5", "-Wl,--version-script=" + script.string()});
+  };
+  const std::string source = "int hipOne(void); int use(void) { return hipOne(); }";
+  const auto file = with_fatbin(bundle_of({"gfx936"}, code_object(4)), "op.so", source,
+                                {runtime("hip_5.2").string(), "-Wl,-rpath,$ORIGIN"});
+  const auto report = examine_with(file, {"gfx936"});
+  ASSERT_NE(find(report, "DCU312"), nullptr) << report.headline;
+  EXPECT_EQ(find(report, "DCU312")->cause,
+            "the device code is of code object version 6; HIP 5.2 knows versions up to 5");
+  EXPECT_THAT(errors_of(report), testing::Contains("DCU312"));
+  runtime("hip_6.1");
+  EXPECT_EQ(find(examine_with(file, {"gfx936"}), "DCU312"), nullptr);
+}
+
+TEST_F(DeviceChecks, JudgeTheLibrariesThatTheFileBrings) {
+  const std::string registers = "void** __hipRegisterFatBinary(void*) __attribute__((weak)); "
+                                "void* helper(void) { return __hipRegisterFatBinary(0); }";
+  const auto library =
+      with_fatbin(bundle_of({"gfx906"}), "libkernels.so.1", registers, {"-Wl,-soname,libkernels.so.1"});
+  const auto file = build("op.so", "int helper(void); int use(void) { return helper(); }",
+                          {library.string(), "-Wl,-rpath,$ORIGIN"});
+  const auto report = examine_with(file, {"gfx936"});
+  ASSERT_THAT(errors_of(report), ElementsAre("DCU301")) << report.headline;
+  EXPECT_EQ(find(report, "DCU301")->cause, "device code in libkernels.so.1 for gfx906; wanted: gfx936");
+  EXPECT_THAT(report.headline, HasSubstr("libkernels.so.1 has no code for gfx936"));
+  EXPECT_THAT(errors_of(examine_with(file, {"gfx906"})), IsEmpty());
+}
+
+TEST_F(DeviceChecks, FindNoKernelFilesOfRocblasForTheDevice) {
+  const auto library =
+      build("librocblas.so.4", "int helper(void) { return 1; }", {"-Wl,-soname,librocblas.so.4"});
+  const auto file = build("op.so", "int helper(void); int use(void) { return helper(); }",
+                          {library.string(), "-Wl,-rpath,$ORIGIN"});
+  EXPECT_THAT(errors_of(examine_with(file, {"gfx1030"})), IsEmpty()) << "no kernel files at all: not judged";
+  std::filesystem::create_directories(directory_ / "rocblas/library");
+  write("rocblas/library/TensileLibrary_lazy_gfx90a.dat", "x");
+  write("rocblas/library/Kernels.so-000-gfx1030.hsaco", "x");
+  const auto report = examine_with(file, {"gfx1030"});
+  ASSERT_THAT(errors_of(report), ElementsAre("DCU424")) << report.headline;
+  EXPECT_EQ(report.verdict, Verdict::loads_cannot_launch);
+  EXPECT_THAT(evidence_of(report, "DCU424"), HasSubstr("files for gfx90a"));
+  EXPECT_THAT(errors_of(examine_with(file, {"gfx90a:sramecc+:xnack-"})), IsEmpty());
+}
+
+TEST_F(DeviceChecks, MissTheLibraryThatDtksRuntimeOpensByName) {
+  const auto runtime =
+      build("libgalaxyhip.so.5", "int helper(void) { return 1; }", {"-Wl,-soname,libgalaxyhip.so.5"});
+  const auto file =
+      with_fatbin(bundle_of({"gfx936"}), "op.so", "int helper(void); int use(void) { return helper(); }",
+                  {runtime.string(), "-Wl,-rpath,$ORIGIN"});
+  auto known = with_devices({"gfx936"});
+  known.torch.reset(); // Debian's lies in a directory that has a libamd_comgr
+  known.rocm.reset();
+  auto image = machine(); // this machine's own /usr has one
+  image.root = directory_;
+  image.is_saved = true;
+  Question question;
+  question.file = file;
+  const auto report = diagnose(question, known, image);
+  ASSERT_NE(find(report, "DCU423"), nullptr) << report.headline;
+  EXPECT_EQ(report.verdict, Verdict::loads_cannot_launch);
+  build("libamd_comgr.so.2", "int version(void) { return 2; }", {"-Wl,-soname,libamd_comgr.so.2"});
+  EXPECT_EQ(find(diagnose(question, known, image), "DCU423"), nullptr);
 }
 
 TEST_F(DeviceChecks, RecogniseNvidiasCode) {

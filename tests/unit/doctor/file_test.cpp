@@ -120,6 +120,35 @@ TEST_F(FileChecks, WeighStaticThreadLocalStorage) {
   EXPECT_EQ(find(examine(directory_ / "large.so"), "DCU117"), nullptr) << "the fix that was given helps";
 }
 
+TEST_F(FileChecks, LookAtTheLibrariesThatItBringsToo) {
+  const auto stack = build("libstack.so", "int one(void) { return 1; }", {"-Wl,-z,execstack"});
+  const auto tls = build("libtls.so", "__thread char block[65536]; char* two(void) { return block; }",
+                         {"-ftls-model=initial-exec"});
+  const auto report =
+      examine(build("op.so", "int one(void); int two(void); int use(void) { return one() + two(); }",
+                    {"-L" + directory_.string(), "-lstack", "-ltls", "-Wl,-rpath,$ORIGIN"}));
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU117"));
+  EXPECT_EQ(report.headline, "does not load: libtls.so needs much static thread-local storage.");
+  ASSERT_NE(find(report, "DCU115"), nullptr);
+  EXPECT_EQ(find(report, "DCU115")->cause, "libstack.so asks for an executable stack");
+}
+
+TEST_F(FileChecks, TellABuildThatDidNotEnd) {
+  EXPECT_EQ(evidence_of(examine(directory_ / "op.so"), "DCU101").find("build.ninja"), std::string::npos);
+  write("build.ninja", "");
+  EXPECT_THAT(evidence_of(examine(directory_ / "op.so"), "DCU101"),
+              HasSubstr("build.ninja lies there without it"));
+}
+
+TEST_F(FileChecks, KnowAModuleOfPython2ByItsEntry) {
+  const std::string source = "void* PyImport_ImportModule(const char*); void* NAME(void) "
+                             "{ return PyImport_ImportModule(\"sys\"); }";
+  const auto report = examine(build("warp.so", source, {"-DNAME=initwarp"}));
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU230")) << report.headline;
+  EXPECT_THAT(evidence_of(report, "DCU230"), HasSubstr("initwarp, the entry of a Python 2 module"));
+  EXPECT_THAT(errors_of(examine(build("other.so", source, {"-DNAME=initwarp"}))), IsEmpty());
+}
+
 TEST_F(FileChecks, FindNothingInAHealthyLibrary) {
   const auto report = examine(healthy());
   EXPECT_THAT(errors_of(report), IsEmpty());

@@ -107,6 +107,21 @@ TEST_F(LibraryChecks, NameADependencyThatIsNoLibrary) {
   EXPECT_THAT(evidence_of(report, "DCU206"), HasSubstr("libhelper.so.1: invalid ELF header"));
 }
 
+TEST_F(LibraryChecks, SayWhatLiesInThePlaceOfALibrary) {
+  const auto file = build("op.so", user, {provider("libhelper.so.1").string(), "-Wl,-rpath,$ORIGIN"});
+  write("libhelper.so.1", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a2146\nsize 12345\n");
+  const auto report = examine(file);
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU206")) << "what it would have defined is not missed besides";
+  EXPECT_THAT(evidence_of(report, "DCU206"), HasSubstr("libhelper.so.1 is a Git LFS pointer"));
+}
+
+TEST_F(LibraryChecks, NameADirectoryOfTheRunpathThatIsGone) {
+  const auto file = build("op.so", user, {provider("libhelper.so.1").string(), "-Wl,-rpath,/build/op/lib"});
+  const auto report = examine(file);
+  ASSERT_THAT(errors_of(report), ElementsAre("DCU209")) << report.headline;
+  EXPECT_THAT(evidence_of(report, "DCU209"), HasSubstr("/build/op/lib of op.so, which does not exist"));
+}
+
 TEST_F(LibraryChecks, NameTheVersionNodeAndTheNewestThatThereIs) {
   const auto script =
       write("new.map", "helper_1.0 { global: old; }; helper_2.0 { global: helper; local: *; } helper_1.0;");
