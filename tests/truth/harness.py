@@ -33,7 +33,12 @@ import recipes_libraries  # noqa: E402,F401
 import recipes_torch  # noqa: E402,F401
 from workshop import PYTHON, RECIPES, Made, Workshop  # noqa: E402
 
-WITH_AND_WITHOUT_TORCH = {"yes": (True, True), "after torch": (True, False), "before torch": (False, True), "no": (False, False)}
+WITH_AND_WITHOUT_TORCH = {
+    "yes": (True, True),
+    "after torch": (True, False),
+    "before torch": (False, True),
+    "no": (False, False),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,8 +122,14 @@ def ask_doctor(made: Made, binary: Path, scratch: Path) -> dict:
     environment = {**loading.BARE, "DCUOP_CACHE_DIR": str(scratch / "dcuop-cache"), "DCUOP_PYTHON": PYTHON, **made.env}
     kept = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS") if name in os.environ}
     done = subprocess.run(
-        [*made.prefix, str(binary), "doctor", "--json", *asked, *made.arguments], env={**environment, **kept},
-        stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", timeout=300, check=False,
+        [*made.prefix, str(binary), "doctor", "--json", *asked, *made.arguments],
+        env={**environment, **kept},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=300,
+        check=False,
     )
     try:
         answer = json.loads(done.stdout)
@@ -132,8 +143,15 @@ def ask_doctor(made: Made, binary: Path, scratch: Path) -> dict:
 
 def ask_ldd(made: Made) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [*made.prefix, "ldd", "-r", made.file], env={**loading.BARE, **made.env}, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", timeout=300, check=False,
+        [*made.prefix, "ldd", "-r", made.file],
+        env={**loading.BARE, **made.env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        timeout=300,
+        check=False,
     )
 
 
@@ -182,7 +200,8 @@ def judge_cause(result: Result, say) -> None:
         say(f"sentence: does not name {', '.join(unnamed)}: {root['rule']} {root['cause']}")
     same = [finding for finding in result.findings if finding["rule"] == root["rule"]]
     shown = " ".join(
-        f"{finding['cause']} {finding['fix']} " + " ".join(f"{row['label']} {row['text']}" for row in finding["evidence"])
+        f"{finding['cause']} {finding['fix']} "
+        + " ".join(f"{row['label']} {row['text']}" for row in finding["evidence"])
         for finding in same
     )
     unseen = contains(shown, expected.shows)
@@ -203,10 +222,20 @@ def examine(expected: Expected, workshop: Workshop, server: loading.TorchServer,
     answer = ask_doctor(made, binary, workshop.root)
     seconds = time.monotonic() - start
     ldd = ask_ldd(made)
-    complains = ldd.returncode != 0 or re.search(r"undefined symbol|not found|not a dynamic|Inconsistency", ldd.stdout) is not None
+    complains = (
+        ldd.returncode != 0
+        or re.search(r"undefined symbol|not found|not a dynamic|Inconsistency", ldd.stdout) is not None
+    )
     result = Result(
-        expected, made, outcomes, answer.get("verdict", "none"), answer.get("findings", []), answer.get("headline", ""), ldd.stdout,
-        complains, seconds,
+        expected,
+        made,
+        outcomes,
+        answer.get("verdict", "none"),
+        answer.get("findings", []),
+        answer.get("headline", ""),
+        ldd.stdout,
+        complains,
+        seconds,
     )
     if "error" in answer:
         result.problems.append(f"doctor: {answer['error']['message']}")
@@ -265,7 +294,9 @@ def show(result: Result, gaps: Dict[str, str], verbose: bool) -> None:
             print(f"            {problem}")
     if verbose:
         for torch_first, outcome in result.outcomes.items():
-            print(f"            {'with' if torch_first else 'without'} torch: {'loads' if outcome.loaded else outcome.message}")
+            print(
+                f"            {'with' if torch_first else 'without'} torch: {'loads' if outcome.loaded else outcome.message}"
+            )
         print(f"            doctor: {result.verdict}: {result.headline}")
         for finding in result.findings:
             print(f"            {finding['severity']} {finding['rule']} {finding['cause']}")
@@ -287,7 +318,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("cases", nargs="*", help="these alone (default: all)")
     parser.add_argument("--dcuop", type=Path, default=ROOT / "build" / "release" / "dcuop")
-    parser.add_argument("--work", type=Path, default=ROOT / "build" / "doctor-truth", help="where the files are made and kept")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "doctor-truth", help="where the files are made and kept"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2)
     parser.add_argument("--report", type=Path, help="write the table here")
     parser.add_argument("-v", "--verbose", action="count", default=0)
@@ -301,7 +334,9 @@ def main() -> int:
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         # The long compiles first: healthy ones have torch's headers.
         list(pool.map(lambda expected: workshop.case(expected.name), chosen))
-        results = list(pool.map(lambda expected: examine(expected, workshop, server, arguments.dcuop.resolve()), chosen))
+        results = list(
+            pool.map(lambda expected: examine(expected, workshop, server, arguments.dcuop.resolve()), chosen)
+        )
     server.close()
     for result in results:
         show(result, gaps, arguments.verbose)

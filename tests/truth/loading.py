@@ -60,7 +60,12 @@ else:
     attempt(json.loads(sys.argv[2]))
 """
 
-BARE = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+BARE = {
+    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/nonexistent",
+    "PYTHONDONTWRITEBYTECODE": "1",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,8 +98,15 @@ def outcome(output: str, status: int) -> Outcome:
 def in_own_process(made: Made, torch_first: bool) -> Outcome:
     command = [*made.prefix, PYTHON, "-c", CHILD, "torch" if torch_first else "bare", json.dumps(_job(made))]
     done = subprocess.run(
-        command, env={**BARE, **made.env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        encoding="utf-8", errors="replace", timeout=300, check=False,
+        command,
+        env={**BARE, **made.env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        timeout=300,
+        check=False,
     )
     status = done.returncode
     # Behind a shell or prlimit a signal comes as 128 and its number.
@@ -113,7 +125,11 @@ class TorchServer:
         with self.lock:
             if self.process is None:
                 self.process = subprocess.Popen(
-                    [PYTHON, "-c", CHILD, "serve"], env=BARE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
+                    [PYTHON, "-c", CHILD, "serve"],
+                    env=BARE,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    encoding="utf-8",
                 )
                 assert self.process.stdout.readline() == "ready\n", "torch cannot be imported"
             output = os.path.join(self.scratch, f"loading-{os.getpid()}.out")

@@ -5,7 +5,19 @@ import struct
 import trees
 from recipes_healthy import SUFFIX
 from workshop import (
-    SECOND_KERNEL, Bench, Made, calls, ccob, code_objects, elf_sections, fatbin_of, patch, recipe, replace_bytes, run, with_fatbin,
+    SECOND_KERNEL,
+    Bench,
+    Made,
+    calls,
+    ccob,
+    code_objects,
+    elf_sections,
+    fatbin_of,
+    patch,
+    recipe,
+    replace_bytes,
+    run,
+    with_fatbin,
 )
 
 RUNTIME = "-lamdhip64"
@@ -68,7 +80,9 @@ def device_code_removed(bench: Bench) -> Made:
     blob = bench.write("empty", bytes(4096))
     target = bench.path("host.o")
     run("objcopy", "--add-section", f".hip_fatbin={blob}", source, target)
-    file = bench.link("fill.so", target, RUNTIME, bench.object('__attribute__((visibility("hidden"))) char __hip_fatbin[4096];'))
+    file = bench.link(
+        "fill.so", target, RUNTIME, bench.object('__attribute__((visibility("hidden"))) char __hip_fatbin[4096];')
+    )
     return Made(str(file), arguments=["--arch", "gfx906"])
 
 
@@ -103,7 +117,9 @@ def override_left_set(bench: Bench) -> Made:
 @recipe
 def override_of_a_neighbour(bench: Bench) -> Made:
     """gfx906 code on a gfx928: the runtime accepts it, nobody knows what it does."""
-    made = fill(bench, "gfx906", arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90208)])
+    made = fill(
+        bench, "gfx906", arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90208)]
+    )
     made.env["HSA_OVERRIDE_GFX_VERSION"] = "9.0.6"
     return made
 
@@ -115,7 +131,7 @@ def override_that_is_none(bench: Bench) -> Made:
     return made
 
 
-# I4, C8: what the runtimes open by name
+# I4: what rocBLAS opens by name
 
 
 def rocblas(bench: Bench, files, version: int, arch: str) -> Made:
@@ -123,7 +139,11 @@ def rocblas(bench: Bench, files, version: int, arch: str) -> Made:
     bench.write("machine/opt/rocm/.info/version", "6.2.1\n")
     file = bench.link("op.so", bench.hip(arch), bench.object(calls(["rocblas_create"])), library, RUNTIME)
     content = {f"opt/rocm/lib/rocblas/library/{name}": "x" for name in files}
-    return Made(str(file), arguments=["--root", trees.machine(bench, content, version)], env={"LD_LIBRARY_PATH": str(library.parent)})
+    return Made(
+        str(file),
+        arguments=["--root", trees.machine(bench, content, version)],
+        env={"LD_LIBRARY_PATH": str(library.parent)},
+    )
 
 
 @recipe
@@ -137,38 +157,14 @@ def rocblas_without_any_file(bench: Bench) -> Made:
     return rocblas(bench, ["TensileLibrary_gfx1030.dat"], 90006, "gfx906")
 
 
-def dtk_without_comgr(bench: Bench, as_module: bool) -> Made:
-    from recipes_healthy import HIP_ENTRIES
-
-    bench.write("machine/opt/dtk/.dtk_version", "DTK-25.04\n")
-    bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
-    body = "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
-    runtime = bench.library("machine/opt/dtk/hip/lib/libgalaxyhip.so.5", body)
-    if as_module:
-        file = bench.module("fill", "launch", options=[bench.hip("gfx906"), runtime])
-    else:
-        file = bench.link("fill.so", bench.hip("gfx906"), runtime)
-    root = trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90006)
-    environment = {"ROCM_PATH": f"{root}/opt/dtk", "LD_LIBRARY_PATH": str(runtime.parent)}
-    return Made(str(file), "import" if as_module else "dlopen", arguments=["--root", root], env=environment)
-
-
-@recipe
-def comgr_absent(bench: Bench) -> Made:
-    return dtk_without_comgr(bench, False)
-
-
-@recipe
-def comgr_absent_for_a_module(bench: Bench) -> Made:
-    return dtk_without_comgr(bench, True)
-
-
 # I5
 
 
 @recipe
 def rdc_without_device_link(bench: Bench) -> Made:
-    return Made(str(bench.link("op.so", bench.hip("gfx906", flags=["-fgpu-rdc"]), RUNTIME)), arguments=["--arch", "gfx906"])
+    return Made(
+        str(bench.link("op.so", bench.hip("gfx906", flags=["-fgpu-rdc"]), RUNTIME)), arguments=["--arch", "gfx906"]
+    )
 
 
 @recipe

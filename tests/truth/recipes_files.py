@@ -87,7 +87,9 @@ def class_32(bench: Bench) -> Made:
 def library_of_class_32(bench: Bench) -> Made:
     library = bench.library("lib/libcore.so.10")
     file = bench.user("op.so", "answer", options=[library, "-Wl,-rpath,$ORIGIN/lib"])
-    small = bench.link("small.so", bench.object("int answer(void) { return 1; }", "-m32"), "-m32", "-nostdlib", linker="gcc")
+    small = bench.link(
+        "small.so", bench.object("int answer(void) { return 1; }", "-m32"), "-m32", "-nostdlib", linker="gcc"
+    )
     library.write_bytes(small.read_bytes())
     return Made(str(file))
 
@@ -148,7 +150,9 @@ def little_address_space(bench: Bench) -> Made:
 
 @recipe
 def little_address_space_for_a_library(bench: Bench) -> Made:
-    library = bench.library("lib/libcore.so.10", "char room[3UL << 30]; char* answer(void) { return room; }", "-mcmodel=large")
+    library = bench.library(
+        "lib/libcore.so.10", "char room[3UL << 30]; char* answer(void) { return room; }", "-mcmodel=large"
+    )
     file = bench.module("op", "answer", options=[library, "-Wl,-rpath,$ORIGIN/lib"])
     return Made(str(file), "import", prefix=["prlimit", f"--as={5 << 29}"])
 

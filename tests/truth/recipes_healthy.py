@@ -48,8 +48,16 @@ extern "C" int device(const char* text) { c10::Device d{std::string(text)}; retu
 
 
 def torch_object(bench: Bench, name: str = "twice"):
-    return bench.cxx(PYBIND, f"-DTORCH_EXTENSION_NAME={name}", "-std=c++17", "-O0", "-isystem", "/usr/include/python3.11",
-                     "-isystem", "/usr/include/torch/csrc/api/include")
+    return bench.cxx(
+        PYBIND,
+        f"-DTORCH_EXTENSION_NAME={name}",
+        "-std=c++17",
+        "-O0",
+        "-isystem",
+        "/usr/include/python3.11",
+        "-isystem",
+        "/usr/include/torch/csrc/api/include",
+    )
 
 
 @recipe
@@ -128,7 +136,9 @@ def healthy_kernel_on_a_saved_machine(bench: Bench) -> Made:
 @recipe
 def healthy_origin(bench: Bench) -> Made:
     library = bench.library("lib/libhelper.so.3")
-    return Made(str(bench.user("pkg/op.so", "answer", options=[library, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/../lib"])))
+    return Made(
+        str(bench.user("pkg/op.so", "answer", options=[library, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/../lib"]))
+    )
 
 
 @recipe
@@ -228,14 +238,16 @@ def healthy_sysv_hash(bench: Bench) -> Made:
 
 @recipe
 def healthy_both_hashes(bench: Bench) -> Made:
-    return Made(str(bench.link("op.so", bench.hip("gfx90a"), "-lamdhip64", "-Wl,--hash-style=both")), arguments=["--arch", "gfx90a:xnack+"])
+    return Made(
+        str(bench.link("op.so", bench.hip("gfx90a"), "-lamdhip64", "-Wl,--hash-style=both")),
+        arguments=["--arch", "gfx90a:xnack+"],
+    )
 
 
 @recipe
 def healthy_relr(bench: Bench) -> Made:
-    inputs = [bench.hip("gfx906"), bench.cxx(CONTAINERS), "-lamdhip64", "-B/usr/lib/llvm-15/bin", "-fuse-ld=lld"]
-    file = bench.link("op.so", *inputs, "-Wl,--pack-dyn-relocs=relr", "-Wl,-z,rel")
-    return Made(str(file), arguments=["--arch", "gfx906"])
+    inputs = [bench.hip("gfx906"), bench.cxx(CONTAINERS), "-lamdhip64", "-B/usr/lib/llvm-19/bin", "-fuse-ld=lld"]
+    return Made(str(bench.link("op.so", *inputs, "-Wl,-z,pack-relative-relocs")), arguments=["--arch", "gfx906"])
 
 
 @recipe
@@ -265,8 +277,10 @@ def healthy_small_tls(bench: Bench) -> Made:
 
 @recipe
 def healthy_ifunc(bench: Bench) -> Made:
-    source = ("static int one(void) { return 1; } static int (*pick(void))(void) { return one; }\n"
-              'int op_run(void) __attribute__((ifunc("pick")));')
+    source = (
+        "static int one(void) { return 1; } static int (*pick(void))(void) { return one; }\n"
+        'int op_run(void) __attribute__((ifunc("pick")));'
+    )
     return Made(str(bench.library("op.so", source)))
 
 
@@ -280,7 +294,9 @@ def healthy_openmp(bench: Bench) -> Made:
 def healthy_two_names_of_one_library(bench: Bench) -> Made:
     """libamdhip64.so and libamdhip64.so.5 are links to one file, which is loaded once."""
     library = bench.path("lib/libroctx64.so.4")
-    bench.library("lib/libroctx64.so.4.1", "int roctxMark(void) { return 0; } int roctxRange(void) { return 1; }", soname="-")
+    bench.library(
+        "lib/libroctx64.so.4.1", "int roctxMark(void) { return 0; } int roctxRange(void) { return 1; }", soname="-"
+    )
     library.symlink_to("libroctx64.so.4.1")
     bench.path("lib/libroctx64.so").symlink_to("libroctx64.so.4.1")
     file = bench.user("op.so", "roctxMark", options=["-Llib", "-l:libroctx64.so.4", "-Wl,-rpath,$ORIGIN/lib"])
@@ -296,25 +312,44 @@ def healthy_two_llvm(bench: Bench) -> Made:
 
 
 @recipe
+def healthy_runtime_without_version_definitions(bench: Bench) -> Made:
+    """The loader takes such a library, with a warning, as long as it has a version table at all."""
+    other = bench.library(
+        "dtk/libamdhip64.so.5", "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
+    )
+    file = bench.link("fill.so", bench.hip("gfx906"), "-lamdhip64")
+    return Made(str(file), arguments=["--arch", "gfx906"], env={"LD_LIBRARY_PATH": str(other.parent)})
+
+
+@recipe
 def healthy_dtk(bench: Bench) -> Made:
     """libgalaxyhip from a DTK tree that LD_LIBRARY_PATH leads into; gfx936 cannot be compiled here, its name is put in."""
     root = bench.path("machine/opt/dtk")
     bench.write("machine/opt/dtk/.dtk_version", "DTK-25.04\n")
     bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
-    bench.write("machine/opt/dtk/dcc/comgr/lib/libamd_comgr.so.2", "x")
+    bench.library("machine/opt/dtk/dcc/comgr/lib/libamd_comgr.so.2", "int amd_comgr_get_version(void) { return 2; }")
     runtime = bench.library(
-        "machine/opt/dtk/hip/lib/libgalaxyhip.so.5", "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
+        "machine/opt/dtk/hip/lib/libgalaxyhip.so.5",
+        "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES),
     )
     file = bench.link("fill.so", bench.hip("gfx906"), runtime)
     as_gfx936(file)
     return Made(
-        str(file), arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90306)],
+        str(file),
+        arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90306)],
         env={"ROCM_PATH": str(root), "LD_LIBRARY_PATH": str(runtime.parent)},
     )
 
 
-HIP_ENTRIES = ["__hipPopCallConfiguration", "__hipPushCallConfiguration", "__hipRegisterFatBinary", "__hipRegisterFunction",
-               "__hipUnregisterFatBinary", "hipGetLastError", "hipLaunchKernel"]
+HIP_ENTRIES = [
+    "__hipPopCallConfiguration",
+    "__hipPushCallConfiguration",
+    "__hipRegisterFatBinary",
+    "__hipRegisterFunction",
+    "__hipUnregisterFatBinary",
+    "hipGetLastError",
+    "hipLaunchKernel",
+]
 
 
 def as_gfx936(file: Path) -> None:

@@ -40,7 +40,9 @@ def hcc_era(bench: Bench) -> Made:
 
 @recipe
 def library_in_rocm_sdk_wheel(bench: Bench) -> Made:
-    library = bench.library("site/_rocm_sdk_libraries_gfx1151/lib/libMIOpen.so.1", "int miopenCreate(void) { return 0; }")
+    library = bench.library(
+        "site/_rocm_sdk_libraries_gfx1151/lib/libMIOpen.so.1", "int miopenCreate(void) { return 0; }"
+    )
     bench.write("site/_rocm_sdk_libraries_gfx1151/__init__.py")
     file = bench.user("op.so", "miopenCreate", options=[library])
     return Made(str(file), env={"PYTHONPATH": str(bench.directory / "site")})
@@ -59,7 +61,9 @@ def library_in_torch_lib(bench: Bench) -> Made:
 @recipe
 def second_level_absent(bench: Bench) -> Made:
     fmt = bench.stub("libfmt.so.12", "fmt_print")
-    middle = bench.user("lib/librocprofiler-register.so.0", "fmt_print", options=[fmt, "-Wl,-soname,librocprofiler-register.so.0"])
+    middle = bench.user(
+        "lib/librocprofiler-register.so.0", "fmt_print", options=[fmt, "-Wl,-soname,librocprofiler-register.so.0"]
+    )
     file = bench.user("op.so", options=[middle, "-Wl,--allow-shlib-undefined,-rpath,$ORIGIN/lib"])
     return Made(str(file))
 
@@ -69,7 +73,9 @@ def third_level_absent(bench: Bench) -> Made:
     """Each library is found by the RUNPATH of the one above it."""
     last = bench.stub("libdrm_amdgpu.so.9", "amdgpu_query")
     third = bench.user("c/librocm_smi64.so.5", "amdgpu_query", options=[last, "-Wl,-soname,librocm_smi64.so.5"])
-    second = bench.user("b/libmiddle.so.1", options=[third, "-Wl,--allow-shlib-undefined,-rpath,$ORIGIN/../c,-soname,libmiddle.so.1"])
+    second = bench.user(
+        "b/libmiddle.so.1", options=[third, "-Wl,--allow-shlib-undefined,-rpath,$ORIGIN/../c,-soname,libmiddle.so.1"]
+    )
     options = [second, f"-Wl,--allow-shlib-undefined,-rpath-link,{third.parent},-rpath,$ORIGIN/b"]
     return Made(str(bench.module("op", options=options)), "import")
 
@@ -132,7 +138,11 @@ def dtk_not_sourced(bench: Bench) -> Made:
 def dtk_without_hip_lib(bench: Bench) -> Made:
     file = bench.link("fill.so", bench.hip("gfx906"), dtk(bench))
     root = trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90006)
-    return Made(str(file), arguments=["--root", root], env={"ROCM_PATH": "/opt/dtk", "LD_LIBRARY_PATH": "/opt/dtk/lib:/opt/dtk/lib64"})
+    return Made(
+        str(file),
+        arguments=["--root", root],
+        env={"ROCM_PATH": "/opt/dtk", "LD_LIBRARY_PATH": "/opt/dtk/lib:/opt/dtk/lib64"},
+    )
 
 
 @recipe
@@ -160,7 +170,9 @@ def rocm_smi_of_toolkit_and_driver(bench: Bench) -> Made:
 @recipe
 def rocm_smi_through_a_library(bench: Bench) -> Made:
     inner = bench.library("hyhal/lib/librocm_smi64.so.2", "int rsmi_a(void) { return 1; }")
-    outer = bench.user("lib/libmonitor.so.1", "rsmi_a", options=[inner, "-Wl,-soname,libmonitor.so.1,-rpath,$ORIGIN/../hyhal/lib"])
+    outer = bench.user(
+        "lib/libmonitor.so.1", "rsmi_a", options=[inner, "-Wl,-soname,libmonitor.so.1,-rpath,$ORIGIN/../hyhal/lib"]
+    )
     direct = bench.library("dtk/lib/librocm_smi64.so.5", "int rsmi_b(void) { return 2; }")
     options = [direct, outer, f"-Wl,-rpath-link,{inner.parent},-rpath,$ORIGIN/dtk/lib:$ORIGIN/lib"]
     return Made(str(bench.user("op.so", "rsmi_b", options=options)))
@@ -187,7 +199,9 @@ def amd_smi_twice(bench: Bench) -> Made:
 @recipe
 def amd_smi_through_a_library(bench: Bench) -> Made:
     inner = bench.library("torch/lib/libamd_smi.so", "int amdsmi_a(void) { return 1; }")
-    outer = bench.user("lib/libmonitor.so.1", "amdsmi_a", options=[inner, "-Wl,-soname,libmonitor.so.1,-rpath,$ORIGIN/../torch/lib"])
+    outer = bench.user(
+        "lib/libmonitor.so.1", "amdsmi_a", options=[inner, "-Wl,-soname,libmonitor.so.1,-rpath,$ORIGIN/../torch/lib"]
+    )
     direct = bench.library("rocm/lib/libamd_smi.so.26", "int amdsmi_b(void) { return 2; }")
     options = [direct, outer, f"-Wl,-rpath-link,{inner.parent},-rpath,$ORIGIN/rocm/lib:$ORIGIN/lib"]
     return Made(str(bench.user("op.so", "amdsmi_b", options=options)))
@@ -216,7 +230,9 @@ def library_path_before_runpath_versions(bench: Bench) -> Made:
     script = bench.write("new.map", "ROCBLAS_4 { global: rocblas_create; };\nROCBLAS_5 { global: rocblas_gemm; };\n")
     old = bench.write("old.map", "ROCBLAS_4 { global: *; };\n")
     body = "int rocblas_create(void) { return 1; }\n"
-    own = bench.library("pkg/librocblas.so.4", body + "int rocblas_gemm(void) { return 1; }", f"-Wl,--version-script,{script}")
+    own = bench.library(
+        "pkg/librocblas.so.4", body + "int rocblas_gemm(void) { return 1; }", f"-Wl,--version-script,{script}"
+    )
     other = bench.library("rocm/lib/librocblas.so.4", body, f"-Wl,--version-script,{old}")
     file = bench.user("pkg/op.so", "rocblas_gemm", options=[own, "-Wl,--enable-new-dtags,-rpath,$ORIGIN"])
     return Made(str(file), env={"LD_LIBRARY_PATH": str(other.parent)})
@@ -226,8 +242,10 @@ def library_path_before_runpath_versions(bench: Bench) -> Made:
 def runtime_without_versions(bench: Bench) -> Made:
     """A library without symbol versions under AMD's name: the loader ends the process."""
     body = "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
-    other = bench.library("dtk/libamdhip64.so.5", body)
-    return Made(str(bench.link("fill.so", bench.hip("gfx906"), "-lamdhip64")), env={"LD_LIBRARY_PATH": str(other.parent)})
+    other = bench.library("dtk/libamdhip64.so.5", body, "-nostdlib")
+    return Made(
+        str(bench.link("fill.so", bench.hip("gfx906"), "-lamdhip64")), env={"LD_LIBRARY_PATH": str(other.parent)}
+    )
 
 
 # D1: CUDA
@@ -242,7 +260,10 @@ def cuda_torch_half(bench: Bench) -> Made:
     site = trees.hip_wheel(bench)
     stub = bench.stub("libtorch_cuda.so", "_ZN2at4cuda21getCurrentCUDAStreamEa")
     options = [f"-L{site}/torch/lib", "-lc10", stub]
-    return Made(str(bench.user("libtorchaudio.so", "_ZN2at4cuda21getCurrentCUDAStreamEa", options=options)), env={"PYTHONPATH": str(site)})
+    return Made(
+        str(bench.user("libtorchaudio.so", "_ZN2at4cuda21getCurrentCUDAStreamEa", options=options)),
+        env={"PYTHONPATH": str(site)},
+    )
 
 
 @recipe
@@ -258,9 +279,10 @@ def cuda_driver(bench: Bench) -> Made:
 @recipe
 def cuda_with_fatbin(bench: Bench) -> Made:
     source = '__attribute__((section(".nv_fatbin"))) const char image[64] = {0x50, (char)0xed, 0x55, (char)0xba, 1};\n'
-    stub = bench.stub("libcudart.so.13", "cudaLaunchKernel")
-    file = bench.link("_C.abi3.so", bench.object(source), bench.object("int cudaLaunchKernel(void); int op_run(void) { return cudaLaunchKernel(); }"), stub)
-    return Made(str(file))
+    stub = bench.stub("libcudart.so.11.0", "cudaLaunchKernel")
+    return Made(
+        str(bench.module("_C", "cudaLaunchKernel", file="_C.abi3.so", options=[bench.object(source), stub])), "import"
+    )
 
 
 @recipe
@@ -285,7 +307,9 @@ def cuda_device_code_alone(bench: Bench) -> Made:
 NEWEST = "GLIBCXX_3.4.30"
 
 
-def newer_than_here(bench: Bench, name: str = "op.so", wanted: str = "GLIBCXX_3.4.32", instead_of: str = NEWEST, *inputs):
+def newer_than_here(
+    bench: Bench, name: str = "op.so", wanted: str = "GLIBCXX_3.4.32", instead_of: str = NEWEST, *inputs
+):
     file = bench.link(name, bench.cxx(CONTAINERS), *inputs)
     rename_version(file, instead_of, wanted)
     return file
@@ -334,7 +358,11 @@ def module_built_with_gcc_14(bench: Bench) -> Made:
 @recipe
 def newer_cxxabi(bench: Bench) -> Made:
     file = bench.link("op.so", bench.cxx(CONTAINERS))
-    rename_version(file, "CXXABI_1.3.9" if b"CXXABI_1.3.9" in file.read_bytes() else "CXXABI_1.3", "CXXABI_2.9.9" if b"CXXABI_1.3.9" in file.read_bytes() else "CXXABI_9.9")
+    rename_version(
+        file,
+        "CXXABI_1.3.9" if b"CXXABI_1.3.9" in file.read_bytes() else "CXXABI_1.3",
+        "CXXABI_2.9.9" if b"CXXABI_1.3.9" in file.read_bytes() else "CXXABI_9.9",
+    )
     return Made(str(file))
 
 
@@ -348,7 +376,9 @@ def older_libstdcxx_of_conda(bench: Bench) -> Made:
 @recipe
 def own_libstdcxx_comes_second(bench: Bench) -> Made:
     libstdcxx(bench, "lib/libstdc++.so.6", "GLIBCXX_3.4.32")
-    module = bench.module("_tokenizer", "wait_for", options=[bench.cxx(CONTAINERS), "-lstdc++", "-Wl,-rpath,$ORIGIN/lib"])
+    module = bench.module(
+        "_tokenizer", "wait_for", options=[bench.cxx(CONTAINERS), "-lstdc++", "-Wl,-rpath,$ORIGIN/lib"]
+    )
     rename_version(module, NEWEST, "GLIBCXX_3.4.32")
     return Made(str(module), "import")
 
@@ -376,14 +406,19 @@ def system_library_wants_newer_libstdcxx(bench: Bench) -> Made:
 
 @recipe
 def newer_glibc(bench: Bench) -> Made:
-    file = bench.library("op.so", "#include <math.h>\n#include <stdio.h>\ndouble op_run(double x) { puts(\"\"); return pow(x, x); }", "-lm")
+    file = bench.library(
+        "op.so", '#include <math.h>\n#include <stdio.h>\ndouble op_run(double x) { puts(""); return pow(x, x); }', "-lm"
+    )
     rename_version(file, "GLIBC_2.29", "GLIBC_2.38")
     return Made(str(file))
 
 
 @recipe
 def newer_glibc_of_torch_module(bench: Bench) -> Made:
-    source = bench.object("#include <pthread.h>\nint wait_for(int n) { return pthread_setaffinity_np(pthread_self(), n, 0); }", "-D_GNU_SOURCE")
+    source = bench.object(
+        "#include <pthread.h>\nint wait_for(int n) { return pthread_setaffinity_np(pthread_self(), n, 0); }",
+        "-D_GNU_SOURCE",
+    )
     file = bench.module("op", "wait_for", options=[source, *TORCH_LIBRARIES])
     text = file.read_bytes()
     old = next(node for node in ("GLIBC_2.34", "GLIBC_2.32") if node.encode() + b"\0" in text)
@@ -394,7 +429,14 @@ def newer_glibc_of_torch_module(bench: Bench) -> Made:
 @recipe
 def two_libstdcxx_and_missing_library(bench: Bench) -> Made:
     stub = bench.stub("libopcore.so.4", "opcore_run")
-    file = newer_than_here(bench, "op.so", "GLIBCXX_3.4.32", NEWEST, bench.object("int opcore_run(void); int op_run(void) { return opcore_run(); }"), stub)
+    file = newer_than_here(
+        bench,
+        "op.so",
+        "GLIBCXX_3.4.32",
+        NEWEST,
+        bench.object("int opcore_run(void); int op_run(void) { return opcore_run(); }"),
+        stub,
+    )
     return Made(str(file))
 
 
@@ -403,13 +445,17 @@ def two_libstdcxx_and_missing_library(bench: Bench) -> Made:
 
 @recipe
 def no_init_function(bench: Bench) -> Made:
-    source = bench.object("#include <Python.h>\nPyObject* op_run(void) { return PyLong_FromLong(1); }", "-I/usr/include/python3.11")
+    source = bench.object(
+        "#include <Python.h>\nPyObject* op_run(void) { return PyLong_FromLong(1); }", "-I/usr/include/python3.11"
+    )
     return Made(str(bench.link(f"_C{SUFFIX}", source)), "import")
 
 
 @recipe
 def python_2_init_function(bench: Bench) -> Made:
-    source = bench.object("#include <Python.h>\nvoid initwarp_rnnt(void) { PyImport_ImportModule(\"sys\"); }", "-I/usr/include/python3.11")
+    source = bench.object(
+        '#include <Python.h>\nvoid initwarp_rnnt(void) { PyImport_ImportModule("sys"); }', "-I/usr/include/python3.11"
+    )
     return Made(str(bench.link("warp_rnnt.so", source)), "import")
 
 
@@ -455,3 +501,13 @@ def two_renamed_and_other_arch(bench: Bench) -> Made:
 def two_hip_major_and_other_arch(bench: Bench) -> Made:
     file = bench.link("fill.so", bench.hip("gfx906"), bench.stub("libamdhip64.so.6", *HIP_ENTRIES, node="hip_4.2"))
     return Made(str(file), arguments=["--arch", "gfx90a"])
+
+
+# X1
+
+
+@recipe
+def relr_without_its_version(bench: Bench) -> Made:
+    """lld up to 15 packs relative relocations, and does not ask for the version by which glibc says that it knows them."""
+    inputs = [bench.cxx(CONTAINERS), "-B/usr/lib/llvm-15/bin", "-fuse-ld=lld"]
+    return Made(str(bench.link("op.so", *inputs, "-Wl,--pack-dyn-relocs=relr")))

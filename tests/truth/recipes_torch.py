@@ -38,7 +38,9 @@ def other_parameters_symint(bench: Bench) -> Made:
 def other_parameters_hip_device(bench: Bench) -> Made:
     site = trees.hip_wheel(bench)
     options = [f"-L{site}/torch/lib", "-lc10", "-lc10_hip", f"-Wl,-rpath,{site}/torch/lib"]
-    return Made(str(bench.module("op", "_ZN3c103hip9SetDeviceEi", options=options)), "import", env={"PYTHONPATH": str(site)})
+    return Made(
+        str(bench.module("op", "_ZN3c103hip9SetDeviceEi", options=options)), "import", env={"PYTHONPATH": str(site)}
+    )
 
 
 @recipe
@@ -54,7 +56,9 @@ def other_parameters_hip_check(bench: Bench) -> Made:
 
 @recipe
 def optional_of_dtype(bench: Bench) -> Made:
-    symbol = "_ZN2at4_ops15sum_IntList_out4callERKNS_6TensorEN3c1016OptionalArrayRefIlEEbSt8optionalINS5_10ScalarTypeEERS2_"
+    symbol = (
+        "_ZN2at4_ops15sum_IntList_out4callERKNS_6TensorEN3c1016OptionalArrayRefIlEEbSt8optionalINS5_10ScalarTypeEERS2_"
+    )
     return wants(bench, symbol)
 
 
@@ -105,7 +109,7 @@ def function_of_newer_torch(bench: Bench) -> Made:
 def function_of_newer_hip_torch(bench: Bench) -> Made:
     site = trees.hip_wheel(bench)
     options = [f"-L{site}/torch/lib", "-lc10", "-lc10_hip", f"-Wl,-rpath,{site}/torch/lib"]
-    symbol = "_ZN3c103hip29HIPCachingAllocatorConfigNewC1Ev"
+    symbol = "_ZN3c103hip28HIPCachingAllocatorConfigNewC1Ev"
     return Made(str(bench.module("_rocm_C", symbol, options=options)), "import", env={"PYTHONPATH": str(site)})
 
 
@@ -144,7 +148,9 @@ def asked_about_cache(bench: Bench, file: Path) -> Made:
 @recipe
 def jit_entry_of_other_torch(bench: Bench) -> Made:
     directory = entry(bench, "cpu_adam", "/opt/conda/envs/old/lib/python3.11/site-packages/torch")
-    file = bench.module("cpu_adam", "_ZN2at5ErrorC1ENS_14SourceLocationESs", file=f"{directory}/cpu_adam.so", options=TORCH_LIBRARIES)
+    file = bench.module(
+        "cpu_adam", "_ZN2at5ErrorC1ENS_14SourceLocationESs", file=f"{directory}/cpu_adam.so", options=TORCH_LIBRARIES
+    )
     age(directory)
     return asked_about_cache(bench, file)
 
@@ -162,7 +168,9 @@ def jit_file_of_other_torch(bench: Bench) -> Made:
     """The same, asked about by its path."""
     directory = entry(bench, "cpu_adam", "/opt/conda/envs/old/lib/python3.11/site-packages/torch")
     symbol = "_ZN3c106detail14torchCheckFailEPKcS2_jRKSs"
-    return Made(str(bench.module("cpu_adam", symbol, file=f"{directory}/cpu_adam.so", options=TORCH_LIBRARIES)), "import")
+    return Made(
+        str(bench.module("cpu_adam", symbol, file=f"{directory}/cpu_adam.so", options=TORCH_LIBRARIES)), "import"
+    )
 
 
 @recipe
@@ -204,7 +212,12 @@ def own_source_missing(bench: Bench) -> Made:
 
 @recipe
 def own_launcher_missing(bench: Bench) -> Made:
-    file = bench.link("op.so", bench.hip("gfx906"), bench.object("int launch_scale(void); int op_run(void) { return launch_scale(); }"), "-lamdhip64")
+    file = bench.link(
+        "op.so",
+        bench.hip("gfx906"),
+        bench.object("int launch_scale(void); int op_run(void) { return launch_scale(); }"),
+        "-lamdhip64",
+    )
     return Made(str(file), arguments=["--arch", "gfx906"])
 
 
@@ -281,7 +294,9 @@ def torch_without_hip_wheel(bench: Bench) -> Made:
     site = trees.wheel(bench)
     stubs = [bench.stub("libc10_hip.so", "_ZN3c103hip20getCurrentHIPStreamEa"), bench.stub("libtorch_hip.so")]
     options = [f"-L{site}/torch/lib", "-lc10", *stubs, f"-Wl,-rpath,{site}/torch/lib"]
-    return Made(str(bench.user("op.so", "_ZN3c103hip20getCurrentHIPStreamEa", options=options)), env={"PYTHONPATH": str(site)})
+    return Made(
+        str(bench.user("op.so", "_ZN3c103hip20getCurrentHIPStreamEa", options=options)), env={"PYTHONPATH": str(site)}
+    )
 
 
 # B4: another libtorch on the path
@@ -308,7 +323,12 @@ def other_libc10_first(bench: Bench) -> Made:
 @recipe
 def two_missing_library_and_strings(bench: Bench) -> Made:
     stub = bench.stub("libopcore.so.4", "opcore_run")
-    return wants(bench, "opcore_run", "_ZN3c106detail23torchInternalAssertFailEPKcS2_jS2_RKSs", libraries=(*TORCH_LIBRARIES, stub))
+    return wants(
+        bench,
+        "opcore_run",
+        "_ZN3c106detail23torchInternalAssertFailEPKcS2_jS2_RKSs",
+        libraries=(*TORCH_LIBRARIES, stub),
+    )
 
 
 @recipe

@@ -20,7 +20,7 @@ hip = '5.2.21153-02187ecf'
 
 
 def wheel(bench: Bench) -> Path:
-    """site-packages with torch as pip lays it out: its libraries in torch/lib, without versions in their names.
+    """site-packages with torch as pip lays it out: its libraries in torch/lib, and nowhere else.
 
     Debian's lie on the loader's default path, where a file finds them without torch.
     """
@@ -35,16 +35,30 @@ def _lay_out(site: Path) -> None:
         library.unlink()
     renames: List[str] = []
     for name in WHEEL_LIBRARIES:
-        renames += ["--replace-needed", f"{name}.so.1.13", f"{name}.so"]
+        renames += ["--replace-needed", f"{name}.so.1.13", soname(name)]
     for name in WHEEL_LIBRARIES:
         target = torch / "lib" / f"{name}.so"
         shutil.copy(os.path.realpath(TORCH / "lib" / f"{name}.so"), target)
-        run("patchelf", "--set-soname", f"{name}.so", *renames, "--set-rpath", "$ORIGIN", target)
+        rename(target, soname(name), renames, "$ORIGIN")
+        (torch / "lib" / soname(name)).symlink_to(target.name)
     for module in torch.glob("_C*.so"):
         real = Path(os.path.realpath(module))
         module.unlink()
         shutil.copy(real, module)
-        run("patchelf", *renames, "--set-rpath", "$ORIGIN/lib", module)
+        rename(module, "", renames, "$ORIGIN/lib")
+
+
+def soname(name: str) -> str:
+    """One that is nowhere on the loader's default path: libtorch-dev puts a libc10.so there."""
+    return f"{name}.so.9"
+
+
+def rename(file: Path, its_soname: str, renames: List[str], rpath: str) -> None:
+    """One change a run: patchelf 0.14 mixes up its strings when it is asked for all of them at once."""
+    if its_soname:
+        run("patchelf", "--set-soname", its_soname, file)
+    run("patchelf", *renames, file)
+    run("patchelf", "--set-rpath", rpath, file)
 
 
 def hip_wheel(bench: Bench) -> Path:
@@ -61,7 +75,8 @@ def hip_wheel(bench: Bench) -> Path:
         libraries = site / "torch" / "lib"
         for name, functions in HIP_HALF.items():
             body = "".join(
-                f'int s{i}(void) __asm__("{symbol}"); int s{i}(void) {{ return {i}; }}\n' for i, symbol in enumerate(functions)
+                f'int s{i}(void) __asm__("{symbol}"); int s{i}(void) {{ return {i}; }}\n'
+                for i, symbol in enumerate(functions)
             )
             source = site / f"{name}.c"
             source.write_text(body)
@@ -86,12 +101,28 @@ HIP_HALF: Dict[str, List[str]] = {
 
 def rocminfo(bench: Bench, *targets: str, name: str = "rocminfo.txt") -> str:
     """A saved output of rocminfo that lists these devices."""
-    agents = ["ROCk module is loaded", "=====================", "HSA Agents", "=====================", "*******", "Agent 1", "*******",
-              "  Name:                    Some Processor", "  Device Type:             CPU"]
+    agents = [
+        "ROCk module is loaded",
+        "=====================",
+        "HSA Agents",
+        "=====================",
+        "*******",
+        "Agent 1",
+        "*******",
+        "  Name:                    Some Processor",
+        "  Device Type:             CPU",
+    ]
     for number, target in enumerate(targets, 2):
-        agents += ["*******", f"Agent {number}", "*******", f"  Name:                    {target.split(':')[0]}",
-                   "  Device Type:             GPU", "  ISA Info:", "    ISA 1",
-                   f"      Name:                    amdgcn-amd-amdhsa--{target}"]
+        agents += [
+            "*******",
+            f"Agent {number}",
+            "*******",
+            f"  Name:                    {target.split(':')[0]}",
+            "  Device Type:             GPU",
+            "  ISA Info:",
+            "    ISA 1",
+            f"      Name:                    amdgcn-amd-amdhsa--{target}",
+        ]
     return str(bench.write(name, "\n".join(agents + ["*** Done ***", ""])))
 
 
@@ -99,7 +130,11 @@ def machine(bench: Bench, files: Dict[str, str], *versions: int) -> str:
     """A saved machine: its files, and the devices of KFD by their gfx_target_version."""
     root = bench.path("machine")
     nodes = "sys/class/kfd/kfd/topology/nodes"
-    everything = {f"{nodes}/0/properties": "cpu_cores_count 64\nsimd_count 0\ngfx_target_version 0\n", "proc/modules": "amdgpu 1 0 - Live 0x0\n", **files}
+    everything = {
+        f"{nodes}/0/properties": "cpu_cores_count 64\nsimd_count 0\ngfx_target_version 0\n",
+        "proc/modules": "amdgpu 1 0 - Live 0x0\n",
+        **files,
+    }
     for number, version in enumerate(versions, 1):
         everything[f"{nodes}/{number}/properties"] = (
             "cpu_cores_count 0\nsimd_count 240\nsimd_per_cu 4\nwave_front_size 64\n"

@@ -21,6 +21,8 @@ from typing import Callable, Dict, Iterator, List, Optional, Sequence
 
 HERE = Path(__file__).resolve().parent
 PYTHON = os.environ.get("DCUOP_TEST_PYTHON", "/usr/bin/python3")
+#: What every recipe may use.
+SHARED = ("workshop.py", "trees.py", "recipes_healthy.py")
 SYSTEM_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
 
 
@@ -87,8 +89,8 @@ class Workshop:
     def case(self, name: str) -> Made:
         """Makes the case, unless it lies there, made by the same recipe."""
         function = RECIPES[name]
-        source = Path(function.__code__.co_filename)
-        key = digest(source.read_text("utf-8"), (HERE / "workshop.py").read_text("utf-8"), tools(), self.root)
+        sources = {Path(function.__code__.co_filename), *(HERE / name for name in SHARED)}
+        key = digest(*(source.read_text("utf-8") for source in sorted(sources)), tools(), self.root)
         directory = self.root / "cases" / name
         stamp = self.root / "stamps" / f"{name}.json"
         with locked(stamp.with_suffix(".lock")):
@@ -151,7 +153,9 @@ class Bench:
         run(linker, "-shared", "-Wl,--no-as-needed", *inputs, "-o", output, cwd=self.directory)
         return output
 
-    def library(self, name: str, source: str = "int answer(void) { return 42; }", *options: object, soname: str = "") -> Path:
+    def library(
+        self, name: str, source: str = "int answer(void) { return 42; }", *options: object, soname: str = ""
+    ) -> Path:
         """A C library; its SONAME is the file's name unless said otherwise, "-" for none."""
         given = soname or Path(name).name
         wish = [] if given == "-" else [f"-Wl,-soname,{given}"]
@@ -159,7 +163,9 @@ class Bench:
 
     def stub(self, soname: str, *functions: str, node: str = "") -> Path:
         """A library to link against that is not there when the file is loaded; `node`: its symbols' version."""
-        body = "".join(f'int s{i}(void) __asm__("{name}"); int s{i}(void) {{ return {i}; }}\n' for i, name in enumerate(functions))
+        body = "".join(
+            f'int s{i}(void) __asm__("{name}"); int s{i}(void) {{ return {i}; }}\n' for i, name in enumerate(functions)
+        )
         script: List[object] = []
         if node:
             text = self.write(f"link/{soname}.map", f"{node} {{ global: *; }};\n")
@@ -169,7 +175,9 @@ class Bench:
     def module(self, name: str, *wanted: str, file: str = "", options: Sequence[object] = (), tail: str = "") -> Path:
         """A Python module by the C API that calls the functions `wanted`."""
         target = file or f"{name}.cpython-311-x86_64-linux-gnu.so"
-        return self.link(target, self.object(module_source(name, wanted) + tail, "-I/usr/include/python3.11"), *options, linker="gcc")
+        return self.link(
+            target, self.object(module_source(name, wanted) + tail, "-I/usr/include/python3.11"), *options, linker="gcc"
+        )
 
     def user(self, name: str, *wanted: str, options: Sequence[object] = ()) -> Path:
         """A plain library that calls the functions `wanted`."""
