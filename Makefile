@@ -13,13 +13,14 @@ tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test full kill-test bench unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test full kill-test doctor-truth bench unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
 	@echo 'make demo     set-up, build, and a real operator from source to its error message'
 	@echo 'make test     set-up and all tests: format, unit tests, suites'
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
+	@echo 'make doctor-truth  the doctor against what really happens; writes docs/doctor-truth.md'
 	@echo 'make bench    how long a hit takes'
 	@echo 'make asan     unit tests under AddressSanitizer and UBSan (build/asan)'
 	@echo 'make lint     format and clang-tidy;   make format   clang-format, in place'
@@ -77,6 +78,10 @@ format:
 kill-test: build
 	$(say) 'a thousand builds killed'
 	@'$(PYTHON)' tests/kill/kill_harness.py --dcuop build/release/dcuop --kills 1000
+
+doctor-truth: build
+	$(say) 'the doctor against what really happens'
+	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' tests/truth/harness.py --jobs '$(JOBS)' --report docs/doctor-truth.md
 
 bench: build
 	@'$(PYTHON)' bench/warm_build.py
