@@ -5,6 +5,7 @@ PYTHON       ?= /usr/bin/python3
 CLANG_FORMAT ?= clang-format-15
 CLANG_TIDY   ?= clang-tidy-15
 JOBS         ?= $(shell nproc)
+SECONDS      ?= 60
 
 cxx_files  = git ls-files -z -- 'include/*.hpp' 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
                                 'ops/*.cpp' 'ops/*.h' 'ops/*.hip'
@@ -13,7 +14,7 @@ tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test full kill-test doctor-truth bench unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
@@ -22,6 +23,7 @@ help:
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make doctor-truth  the doctor against what really happens; writes docs/doctor-truth.md'
 	@echo 'make bench    how long a hit takes'
+	@echo 'make fuzz     libFuzzer on every reader of bytes, SECONDS=60 each'
 	@echo 'make asan     unit tests under AddressSanitizer and UBSan (build/asan)'
 	@echo 'make lint     format and clang-tidy;   make format   clang-format, in place'
 	@echo 'make clean    removes build/'
@@ -85,6 +87,11 @@ doctor-truth: build
 
 bench: build
 	@'$(PYTHON)' bench/warm_build.py
+
+fuzz:
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build build/fuzz --parallel '$(JOBS)' --target fuzzers
+	@script/fuzz '$(SECONDS)'
 
 full:
 	$(say) 'set-up'

@@ -1,20 +1,39 @@
-#include <cstdlib>
-#include <memory>
+// __cxa_demangle cannot be bounded: each "S_" of a name may stand for all that came before it, so that a name of 250
+// bytes is gigabytes when demangled. libiberty's demangler is the same code, and hands out its text piece by piece.
 
-#include <cxxabi.h>
+#include <libiberty/demangle.h>
 
 #include "dcuop/elf/image.hpp"
 
 namespace dcuop::elf {
 
+namespace {
+
+constexpr std::size_t longest_text = std::size_t{256} << 10; // far above any in the torch libraries
+
+struct TooLong {};
+
+void append(const char* text, std::size_t length, void* into) {
+  auto& demangled = *static_cast<std::string*>(into);
+  if (length > longest_text - demangled.size()) {
+    throw TooLong{}; // through the demangler's frames, which hold nothing that had to be released
+  }
+  demangled.append(text, length);
+}
+
+} // namespace
+
 std::string demangled(const std::string& name) {
   if (!name.starts_with("_Z")) {
-    return name; // __cxa_demangle would read "i" as the type int
+    return name;
   }
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
-  return text == nullptr ? name : std::string(text.get());
+  std::string text;
+  try {
+    const bool done = cplus_demangle_v3_callback(name.c_str(), DMGL_PARAMS | DMGL_TYPES, &append, &text) != 0;
+    return done ? text : name;
+  } catch (const TooLong&) {
+    return name;
+  }
 }
 
 } // namespace dcuop::elf

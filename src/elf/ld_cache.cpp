@@ -117,6 +117,8 @@ LdCache::LdCache(std::string_view bytes, std::uint16_t machine, const std::vecto
     return;
   }
   const auto names = hwcap_names(cache, header->extension_offset);
+  // ldconfig shares strings and their tails, but not by such a factor: a damaged cache names one over and over.
+  std::uint64_t left = std::uint64_t{cache.size()} * 8;
   const std::int32_t wanted_flags = flags_of(machine);
   for (std::uint64_t i = 0; i < header->libraries; ++i) {
     const auto entry = load<FileEntry>(cache, sizeof(FileHeader) + i * sizeof(FileEntry));
@@ -140,6 +142,10 @@ LdCache::LdCache(std::string_view bytes, std::uint16_t machine, const std::vecto
     if (entry->flags != wanted_flags || key.empty() || path.empty()) {
       continue;
     }
+    if (key.size() + path.size() > left) {
+      break;
+    }
+    left -= key.size() + path.size();
     const auto known = entries_.find(key);
     if (known == entries_.end()) {
       entries_.emplace(key, Choice{std::string(path), rank});

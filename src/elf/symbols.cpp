@@ -22,13 +22,36 @@ struct VersionName {
 };
 using VersionNames = std::vector<VersionName>; ///< by version index
 
-std::string_view text_at(std::string_view table, std::uint64_t offset) {
-  if (offset >= table.size()) {
-    return {};
+/// .dynstr. Linkers share the tails of names, so that what is taken out of it may pass its length, but not by such a
+/// factor: damaged tables name one long string over and over.
+class Names {
+ public:
+  Names(std::string table, std::string origin)
+      : table_(std::move(table)), origin_(std::move(origin)), left_(table_.size() * 8 + (1 << 20)) {}
+
+  /// Throws Error(usage) when that factor is passed.
+  std::string at(std::uint64_t offset) {
+    if (offset >= table_.size()) {
+      return {};
+    }
+    std::string name = table_.substr(offset, table_.find('\0', offset) - offset);
+    take(name.size());
+    return name;
   }
-  const std::string_view rest = table.substr(offset);
-  return rest.substr(0, std::min(rest.find('\0'), rest.size()));
-}
+  /// A name that is copied.
+  void take(std::uint64_t length) {
+    if (length > left_) {
+      throw Error(ExitCode::usage, origin_ + ": damaged .dynsym: its names overlap",
+                  "build or copy the file again");
+    }
+    left_ -= length;
+  }
+
+ private:
+  std::string table_;
+  std::string origin_;
+  std::uint64_t left_;
+};
 
 template <typename T> std::optional<T> entry_at(std::string_view table, std::uint64_t offset) {
   if (offset > table.size() || table.size() - offset < sizeof(T)) {
@@ -60,18 +83,19 @@ std::string version_table(const ElfFile& file, const Image& image, std::uint64_t
   return file.bytes(*offset, length, version_table_limit);
 }
 
-void read_version_needs(std::string_view table, std::string_view strings, Image& image, VersionNames& names) {
+void read_version_needs(std::string_view table, Names& strings, Image& image, VersionNames& names) {
   std::uint64_t need_at = 0;
   std::size_t read = 0;
   while (const auto need = entry_at<Elf64_Verneed>(table, need_at)) {
-    VersionNeed wanted{.file = std::string(text_at(strings, need->vn_file)), .versions = {}};
+    VersionNeed wanted{.file = strings.at(need->vn_file), .versions = {}};
     std::uint64_t aux_at = need_at + need->vn_aux;
     for (std::size_t i = 0; i < need->vn_cnt && read < version_limit; ++i, ++read) {
       const auto aux = entry_at<Elf64_Vernaux>(table, aux_at);
       if (!aux) {
         break;
       }
-      const std::string name(text_at(strings, aux->vna_name));
+      const std::string name = strings.at(aux->vna_name);
+      strings.take(wanted.file.size());
       name_version(names, aux->vna_other, {.name = name, .file = wanted.file});
       if ((aux->vna_flags & VER_FLG_WEAK) == 0) {
         wanted.versions.push_back(name);
@@ -89,13 +113,12 @@ void read_version_needs(std::string_view table, std::string_view strings, Image&
   }
 }
 
-void read_version_definitions(std::string_view table, std::string_view strings, Image& image,
-                              VersionNames& names) {
+void read_version_definitions(std::string_view table, Names& strings, Image& image, VersionNames& names) {
   std::uint64_t definition_at = 0;
   std::size_t read = 0;
   while (const auto definition = entry_at<Elf64_Verdef>(table, definition_at)) {
     const auto aux = entry_at<Elf64_Verdaux>(table, definition_at + definition->vd_aux);
-    const std::string name(aux ? text_at(strings, aux->vda_name) : std::string_view{});
+    const std::string name = aux ? strings.at(aux->vda_name) : std::string{};
     if ((definition->vd_flags & VER_FLG_BASE) == 0) { // the base names the file, not a node
       name_version(names, definition->vd_ndx, {.name = name, .file = {}});
       image.version_definitions.push_back(name);
@@ -114,9 +137,9 @@ bool can_satisfy(const Elf64_Sym& entry) {
          (entry.st_value != 0 || entry.st_shndx == SHN_ABS || ELF64_ST_TYPE(entry.st_info) == STT_TLS);
 }
 
-Symbol make_symbol(const Elf64_Sym& entry, std::string_view name) {
+Symbol make_symbol(const Elf64_Sym& entry, std::string name) {
   const unsigned binding = ELF64_ST_BIND(entry.st_info);
-  return {.name = std::string(name),
+  return {.name = std::move(name),
           .version = {},
           .version_file = {},
           .defined = can_satisfy(entry),
@@ -129,12 +152,14 @@ Symbol make_symbol(const Elf64_Sym& entry, std::string_view name) {
           .size = entry.st_size};
 }
 
-void set_version(Symbol& symbol, std::uint16_t raw_index, const VersionNames& names) {
+void set_version(Symbol& symbol, std::uint16_t raw_index, const VersionNames& names, Names& strings) {
   symbol.version_index = raw_index & static_cast<std::uint16_t>(~hidden_bit);
   symbol.default_version = (raw_index & hidden_bit) == 0;
   if (symbol.version_index > VER_NDX_GLOBAL && symbol.version_index < names.size()) {
-    symbol.version = names[symbol.version_index].name;
-    symbol.version_file = names[symbol.version_index].file;
+    const VersionName& version = names[symbol.version_index];
+    strings.take(version.name.size() + version.file.size());
+    symbol.version = version.name;
+    symbol.version_file = version.file;
   }
 }
 
@@ -146,7 +171,7 @@ void read_symbols(const ElfFile& file, const Dynamic& dynamic, Image& image) {
   if (!symbols_at || !strings_at) {
     return;
   }
-  const std::string strings = file.bytes(*strings_at, dynamic.strings.length, string_table_limit);
+  Names strings(file.bytes(*strings_at, dynamic.strings.length, string_table_limit), image.path.string());
   VersionNames names;
   read_version_needs(version_table(file, image, dynamic.version_needs.address), strings, image, names);
   read_version_definitions(version_table(file, image, dynamic.version_definitions.address), strings, image,
@@ -161,19 +186,10 @@ void read_symbols(const ElfFile& file, const Dynamic& dynamic, Image& image) {
       versions_at ? file.table<std::uint16_t>(*versions_at, entries.size()) : std::vector<std::uint16_t>{};
   image.has_version_section = versions_at.has_value();
   image.symbols.reserve(entries.empty() ? 0 : entries.size() - 1);
-  // Linkers share the tails of names, so that their sum may pass the table's length, but not by such a
-  // factor.
-  std::uint64_t budget = strings.size() * 8 + (1 << 20);
   for (std::size_t i = 1; i < entries.size(); ++i) {
-    const std::string_view name = text_at(strings, entries[i].st_name);
-    if (name.size() > budget) {
-      throw Error(ExitCode::usage, image.path.string() + ": damaged .dynsym: its names overlap",
-                  "build or copy the file again");
-    }
-    budget -= name.size();
-    Symbol& symbol = image.symbols.emplace_back(make_symbol(entries[i], name));
+    Symbol& symbol = image.symbols.emplace_back(make_symbol(entries[i], strings.at(entries[i].st_name)));
     if (i < versions.size()) {
-      set_version(symbol, versions[i], names);
+      set_version(symbol, versions[i], names, strings);
     }
   }
 }

@@ -46,6 +46,15 @@ std::string name_from(const json& value) {
   return unescaped_bytes(value.get_ref<const std::string&>());
 }
 
+Question question_from(const json& value) {
+  const auto& letter = value.get_ref<const std::string&>();
+  constexpr std::string_view letters = "tlx=ph";
+  if (letter.size() != 1 || letters.find(letter) == std::string_view::npos) {
+    throw std::invalid_argument("not a question");
+  }
+  return static_cast<Question>(letter.front());
+}
+
 std::vector<std::string> names_from(const json& values) {
   std::vector<std::string> names;
   std::transform(values.begin(), values.end(), std::back_inserter(names), name_from);
@@ -81,9 +90,7 @@ InputSet input_set_from(const json& document) {
         {name_from(item.at(0)), optional_digest_from(item.at(1)), optional_digest_from(item.at(2))});
   }
   for (const json& item : document.at("look_ups")) {
-    const std::string& question = item.at(0).get_ref<const std::string&>();
-    set.look_ups.push_back(
-        {static_cast<Question>(question.at(0)), name_from(item.at(1)), name_from(item.at(2))});
+    set.look_ups.push_back({question_from(item.at(0)), name_from(item.at(1)), name_from(item.at(2))});
   }
   set.asked = document.at("asked").get<std::string>();
   return set;
@@ -125,7 +132,7 @@ std::optional<InputSet> input_set_from_json_text(const std::string& text) {
     return input_set_from(json::parse(text));
   } catch (const json::exception&) {
     return std::nullopt;
-  } catch (const std::logic_error&) { // not a digest, no question
+  } catch (const std::invalid_argument&) { // not a digest, no question
     return std::nullopt;
   }
 }

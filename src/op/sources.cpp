@@ -37,7 +37,7 @@ class Reader {
     }
     const fs::path path = absolute_from(item.text, base_.directory);
     if (is_pattern(item.text) && !identity_of(path)) {
-      add_pattern(item);
+      add_pattern(item, path);
     } else {
       add_file(item, path);
     }
@@ -45,7 +45,8 @@ class Reader {
   [[nodiscard]] std::vector<Source> take() { return std::move(sources_); }
 
  private:
-  void add_pattern(const TomlNode& item) {
+  void add_pattern(const TomlNode& item, const fs::path& pattern) {
+    require_inside(item, pattern); // before it is looked for: "../../**" is the whole disk
     std::vector<fs::path> found = expand_pattern(base_.directory, item.text);
     // A pattern may sweep up headers and notes; a file that is named must be a source.
     std::erase_if(found, [](const fs::path& path) {
@@ -78,12 +79,16 @@ class Reader {
     add_source(item, path, *language);
   }
 
-  void add_source(const TomlNode& item, const fs::path& path, Language language) {
+  void require_inside(const TomlNode& item, const fs::path& path) const {
     if (!lies_below(path, base_.workspace_root)) {
       file_.fail(item.place,
                  "source '" + item.text + "' lies outside " + shown_path(base_.workspace_root).string(),
                  "a workspace holds all sources of its ops: move the file, or the [workspace] further up");
     }
+  }
+
+  void add_source(const TomlNode& item, const fs::path& path, Language language) {
+    require_inside(item, path);
     const fs::path relative = path.lexically_relative(base_.directory).generic_string();
     if (std::any_of(sources_.begin(), sources_.end(),
                     [&](const Source& source) { return source.path == relative; })) {

@@ -6,7 +6,20 @@
 #include <system_error>
 #include <tuple>
 
+// toml++ 3.3 takes what it has not looked at for granted: "[?" with a control character or a third bracket for the "?"
+// ends a debug build, and is undefined in another (https://github.com/marzer/tomlplusplus/pull/301). So that this is an
+// error of the file, each of its assumptions is checked, in every build.
+namespace {
+struct NoToml {};
+[[noreturn]] void refuse() {
+  throw NoToml{};
+}
+} // namespace
+#define TOML_ASSERT(assumption) ((assumption) ? static_cast<void>(0) : refuse())
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
 #include <toml++/toml.h>
+#pragma pop_macro("NDEBUG")
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
@@ -85,6 +98,29 @@ void check_bounds(const fs::path& path, const std::string& content) {
   }
 }
 
+bool is_refused(std::string_view text) {
+  try {
+    static_cast<void>(toml::parse(text));
+  } catch (const toml::parse_error&) {
+    // With a place: not what is looked for.
+  } catch (const NoToml&) {
+    return true;
+  }
+  return false;
+}
+
+/// The line that toml++ does not get over.
+Place place_of_no_toml(const std::string& content) {
+  std::vector<std::size_t> ends; // of the first line, of the first two, ...
+  for (std::size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
+    ends.push_back(at + 1);
+  }
+  const auto line = std::partition_point(ends.begin(), ends.end(), [&](std::size_t end) {
+    return !is_refused(std::string_view(content).substr(0, end));
+  });
+  return {static_cast<std::uint32_t>(line - ends.begin()) + 1, 1};
+}
+
 bool has_control_character(const std::string& text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; });
 }
@@ -114,6 +150,8 @@ TomlFile TomlFile::read(const fs::path& path) {
       what.remove_prefix(again.size());
     }
     fail_at(path, place_of(error.source()), std::string(what), "it must be TOML: https://toml.io");
+  } catch (const NoToml&) {
+    fail_at(path, place_of_no_toml(*content), "this line is not TOML", "it must be TOML: https://toml.io");
   }
 }
 

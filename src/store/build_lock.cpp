@@ -10,6 +10,7 @@
 #include "dcuop/support/log.hpp"
 #include "host.hpp"
 #include "layout.hpp"
+#include "record_time.hpp"
 
 namespace dcuop::store {
 
@@ -41,13 +42,17 @@ std::optional<Holder> holder_from(const json& value) {
   const auto number = [&](const char* name) {
     return value.contains(name) && value[name].is_number_integer() ? value[name].get<std::int64_t>() : 0;
   };
+  const auto time = [&](const char* name) {
+    return time_from_milliseconds(
+        value.contains(name) && value[name].is_number_unsigned() ? value[name].get<std::uint64_t>() : 0);
+  };
   Holder holder;
   holder.host = text("host");
   holder.pid = number("pid");
   holder.container = text("container");
-  holder.since = system_clock::time_point(milliseconds(number("since")));
+  holder.since = time("since");
   holder.activity = text("activity");
-  holder.activity_since = system_clock::time_point(milliseconds(number("activity_since")));
+  holder.activity_since = time("activity_since");
   return holder;
 }
 

@@ -8,6 +8,7 @@
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
+#include "record_time.hpp"
 #include "sealed.hpp"
 
 namespace dcuop::store {
@@ -90,7 +91,7 @@ std::optional<ManifestFile> file_from(const json& value) {
 std::optional<Manifest> manifest_from(const json& value) {
   const auto is_text = [&](const char* name) { return value.contains(name) && value[name].is_string(); };
   if (!value.is_object() || !is_text("name") || !is_text("artifact") || !value.contains("built") ||
-      !value["built"].is_number_integer() || !value.contains("files") || !value["files"].is_array() ||
+      !value["built"].is_number_unsigned() || !value.contains("files") || !value["files"].is_array() ||
       !value.contains("facts") || !value["facts"].is_object()) {
     return std::nullopt;
   }
@@ -98,7 +99,7 @@ std::optional<Manifest> manifest_from(const json& value) {
   manifest.name = value["name"];
   manifest.artifact = value["artifact"];
   manifest.facts_json = json_text(value["facts"]);
-  manifest.built = system_clock::time_point(std::chrono::milliseconds(value["built"].get<std::int64_t>()));
+  manifest.built = time_from_milliseconds(value["built"].get<std::uint64_t>());
   for (const json& item : value["files"]) {
     std::optional<ManifestFile> file = file_from(item);
     if (!file) {
@@ -117,7 +118,7 @@ std::optional<Manifest> parsed_manifest(const std::string& text, Shelf shelf, co
   if (!payload) {
     return std::nullopt;
   }
-  return manifest_from(json::parse(*payload, nullptr, false));
+  return manifest_from(shallow_json(*payload));
 }
 
 } // namespace

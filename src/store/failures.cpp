@@ -8,6 +8,7 @@
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "layout.hpp"
+#include "record_time.hpp"
 #include "sealed.hpp"
 
 namespace dcuop::store {
@@ -16,7 +17,6 @@ namespace {
 
 using nlohmann::json;
 using std::chrono::milliseconds;
-using std::chrono::system_clock;
 
 constexpr const char* error_file = "error.json";
 constexpr const char* log_file = "build.log";
@@ -29,14 +29,14 @@ std::optional<Failure> failure_from(const json& value) {
   if (!value.is_object() || !value.contains("message") || !value["message"].is_string() ||
       !value.contains("hint") || !value["hint"].is_string() || !value.contains("exit_code") ||
       !value["exit_code"].is_number_integer() || !value.contains("when") ||
-      !value["when"].is_number_integer()) {
+      !value["when"].is_number_unsigned()) {
     return std::nullopt;
   }
   return Failure{value["message"],
                  value["hint"],
                  value["exit_code"],
                  {},
-                 system_clock::time_point(milliseconds(value["when"].get<std::int64_t>()))};
+                 time_from_milliseconds(value["when"].get<std::uint64_t>())};
 }
 
 } // namespace

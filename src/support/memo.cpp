@@ -1,21 +1,17 @@
 #include "dcuop/support/memo.hpp"
-#include "dcuop/support/json_text.hpp"
 
 #include <algorithm>
 #include <ctime>
-#include <nlohmann/json.hpp>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
+#include "memo_file.hpp"
 
 namespace dcuop {
 
 namespace {
 
-using nlohmann::json;
-
-constexpr int memo_schema = 2;
 constexpr std::int64_t settling_ns = 2'000'000'000;
 
 std::int64_t clock_ns(clockid_t clock) {
@@ -70,88 +66,15 @@ Verdict verdict_on(const Witness& remembered) {
                                                                  : Verdict::changed;
 }
 
-struct Memo {
-  std::string value;
-  std::vector<Witness> witnesses;
-};
-
-json to_json(const FileIdentity& identity) {
-  return {identity.device,   identity.inode, identity.size, identity.mtime_ns,
-          identity.ctime_ns, identity.mode,  identity.owner};
-}
-
-FileIdentity identity_from(const json& fields) {
-  FileIdentity identity;
-  identity.device = fields.at(0).get<std::uint64_t>();
-  identity.inode = fields.at(1).get<std::uint64_t>();
-  identity.size = fields.at(2).get<std::uint64_t>();
-  identity.mtime_ns = fields.at(3).get<std::int64_t>();
-  identity.ctime_ns = fields.at(4).get<std::int64_t>();
-  identity.mode = fields.at(5).get<std::uint32_t>();
-  identity.owner = fields.at(6).get<std::uint32_t>();
-  return identity;
-}
-
-/// The digest of the JSON, a newline, and the JSON: whatever damaged the file, it is not believed.
-std::string serialized(const Memo& memo) {
-  json witnesses = json::array();
-  for (const Witness& witness : memo.witnesses) {
-    witnesses.push_back({{"path", escaped_bytes(witness.path.string())},
-                         {"identity", witness.identity ? to_json(*witness.identity) : json()},
-                         {"content", witness.content ? json(witness.content->hex()) : json()},
-                         {"settled", witness.settled}});
-  }
-  const json document = {{"schema", memo_schema},
-                         {"version", DCUOP_VERSION},
-                         {"value", escaped_bytes(memo.value)},
-                         {"witnesses", std::move(witnesses)}};
-  const std::string text = json_text(document);
-  return digest_of(text).hex() + "\n" + text;
-}
-
-std::optional<Memo> parsed(std::string_view content) {
-  const std::size_t newline = content.find('\n');
-  if (newline == std::string_view::npos ||
-      digest_of(content.substr(newline + 1)).hex() != content.substr(0, newline)) {
-    return std::nullopt;
-  }
-  const json document = json::parse(content.substr(newline + 1));
-  // What an answer's value looks like is the business of the version that wrote it.
-  if (document.at("schema") != memo_schema || document.at("version") != DCUOP_VERSION) {
-    return std::nullopt;
-  }
-  Memo memo;
-  memo.value = unescaped_bytes(document.at("value").get<std::string>());
-  for (const json& fields : document.at("witnesses")) {
-    Witness witness;
-    witness.path = unescaped_bytes(fields.at("path").get<std::string>());
-    witness.settled = fields.at("settled").get<bool>();
-    if (!fields.at("identity").is_null()) {
-      witness.identity = identity_from(fields.at("identity"));
-    }
-    if (!fields.at("content").is_null()) {
-      witness.content = Digest::from_hex(fields.at("content").get<std::string>());
-    }
-    memo.witnesses.push_back(std::move(witness));
-  }
-  return memo;
-}
-
 std::optional<Memo> read_memo(const std::filesystem::path& file) {
   const std::optional<std::string> content = read_file(file);
-  try {
-    return content ? parsed(*content) : std::nullopt;
-  } catch (const json::exception&) {
-    return std::nullopt;
-  }
+  return content ? memo_from(*content) : std::nullopt;
 }
 
 void write_memo(const std::filesystem::path& file, const Memo& memo) {
   try {
     make_directories(file.parent_path(), 0700);
-    static_cast<void>(try_write_file_atomic(file, serialized(memo)));
-  } catch (const json::exception&) {
-    // Not UTF-8, which JSON cannot hold: asked again the next time.
+    static_cast<void>(try_write_file_atomic(file, memo_text(memo)));
   } catch (const Error&) {
     // An unwritable place remembers nothing.
   }

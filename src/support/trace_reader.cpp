@@ -38,7 +38,7 @@ void TraceReader::note(const Record& record, std::string&& path, std::string&& r
   const bool writes = record.use == Use::write || record.use == Use::append || record.use == Use::read_write;
   if (is_new) {
     access.path = std::move(path);
-    access.is_relative = record.is_relative;
+    access.is_relative = record.is_relative != 0;
     access.first = record.error == 0 ? std::optional(record.identity) : std::nullopt;
     access.was_asked_first = record.use != Use::write && record.use != Use::append;
   }

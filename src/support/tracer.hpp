@@ -29,7 +29,8 @@ struct Record {
   FileIdentity identity;  ///< of what was there just before the call
   std::int32_t error = 0; ///< errno when there was nothing
   Use use = Use::look_up;
-  bool is_relative = false; ///< to the directory in which the program was started
+  /// To the directory in which the program was started. No bool: bytes of a pipe may be others than 0 and 1.
+  std::uint8_t is_relative = 0;
   std::uint16_t path_size = 0;
   std::uint16_t real_size = 0;
 };

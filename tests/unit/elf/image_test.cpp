@@ -1,7 +1,11 @@
 #include "dcuop/elf/image.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <iterator>
 #include <map>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -201,6 +205,57 @@ TEST(ReadImage, FindsTheUndefinedOnesOfAFileThatDefinesNothing) {
   EXPECT_NE(find(bare, "away"), nullptr);
 }
 
+/// A file with a chain of `count` version needs that all have one name of `length` bytes.
+std::string overlapping_version_names(std::uint32_t count, std::uint32_t length) {
+  struct Head {
+    Elf64_Ehdr header{};
+    Elf64_Phdr load{}, dynamic{};
+    Elf64_Dyn tags[6]{};
+  } head;
+  const std::uint64_t strings_at = sizeof(Head);
+  const std::uint64_t needs_at = strings_at + length;
+  const std::uint64_t symbols_at = needs_at + count * (sizeof(Elf64_Verneed) + sizeof(Elf64_Vernaux));
+  const std::uint64_t end = symbols_at + sizeof(Elf64_Sym);
+  std::memcpy(head.header.e_ident, header(ELFCLASS64, ELFDATA2LSB).data(), EI_NIDENT);
+  head.header.e_type = ET_DYN;
+  head.header.e_machine = EM_X86_64;
+  head.header.e_version = EV_CURRENT;
+  head.header.e_phoff = offsetof(Head, load);
+  head.header.e_ehsize = sizeof(Elf64_Ehdr);
+  head.header.e_phentsize = sizeof(Elf64_Phdr);
+  head.header.e_phnum = 2;
+  head.load = {PT_LOAD, PF_R, 0, 0, 0, end, end, 4096};
+  head.dynamic = {PT_DYNAMIC,        PF_R, offsetof(Head, tags), offsetof(Head, tags), 0, sizeof(head.tags),
+                  sizeof(head.tags), 8};
+  const std::pair<std::int64_t, std::uint64_t> tags[] = {{DT_STRTAB, strings_at},
+                                                         {DT_STRSZ, length},
+                                                         {DT_SYMTAB, symbols_at},
+                                                         {DT_VERNEED, needs_at},
+                                                         {DT_VERNEEDNUM, count}};
+  for (std::size_t i = 0; i < std::size(tags); ++i) {
+    head.tags[i] = {tags[i].first, {tags[i].second}};
+  }
+  std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
+  bytes.append(length, 'n');
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Elf64_Verneed need{1, 1, 0, sizeof(Elf64_Verneed), sizeof(Elf64_Verneed) + sizeof(Elf64_Vernaux)};
+    const Elf64_Vernaux aux{0, 0, 2, 0, 0};
+    bytes.append(reinterpret_cast<const char*>(&need), sizeof(need));
+    bytes.append(reinterpret_cast<const char*>(&aux), sizeof(aux));
+  }
+  return bytes.append(sizeof(Elf64_Sym), '\0');
+}
+
+TEST(ReadImage, RefusesVersionNamesThatOverlap) {
+  const TemporaryDirectory directory;
+  const Image small = read_image(directory.write("small", overlapping_version_names(3, 100)));
+  ASSERT_EQ(small.version_needs.size(), 4U); // the null symbol's bytes read as one more
+  EXPECT_EQ(small.version_needs[2].versions, std::vector<std::string>{std::string(100, 'n')});
+  // 128 MB of names in a file of 128 KB.
+  EXPECT_THAT(error_of(directory.write("large", overlapping_version_names(2000, 64000))),
+              HasSubstr("damaged .dynsym: its names overlap"));
+}
+
 TEST(ReadImage, SaysThatSectionHeadersAreCut) {
   const TemporaryDirectory directory;
   const std::string bytes = content_of(rich_object(directory));
@@ -296,6 +351,23 @@ TEST(ReadRange, KeepsInsideTheFileAndTheLimit) {
   EXPECT_EQ(read_range(path, ~std::uint64_t{0}, 2), "");
   EXPECT_EQ(read_range(path, 0, 10, 4), "0123");
   EXPECT_EQ(read_range(directory / "absent", 0, 1), "");
+}
+
+/// f(P<int, int>, P<P<int, int>, P<int, int> >, ...): each argument is twice as long as the one before.
+std::string doubling_name(std::size_t arguments) {
+  constexpr std::string_view digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  std::string name = "_Z1f1PIiiE";
+  for (std::size_t i = 0; i < arguments; ++i) {
+    const std::string last = std::string("S") + digits.at(i) + "_";
+    name += "S_I" + last + last + "E";
+  }
+  return name;
+}
+
+TEST(Demangled, TakesLongNamesButNotWhatDoublesWithEachArgument) {
+  EXPECT_EQ(demangled(doubling_name(1)), "f(P<int, int>, P<P<int, int>, P<int, int> >)");
+  EXPECT_GT(demangled(doubling_name(10)).size(), 30000U);
+  EXPECT_EQ(demangled(doubling_name(36)), doubling_name(36)); // a terabyte
 }
 
 TEST(Demangled, LeavesOtherNamesAlone) {

@@ -58,6 +58,8 @@ TEST_F(SourcesTest, TakesFilesOfTheWorkspaceButNoneOutside) {
   EXPECT_THAT(fault(R"("../../outside.cpp")"),
               HasSubstr("ops/affine/dcuop.toml:3:12: error: source '../../outside.cpp' lies outside ops"));
   EXPECT_THAT(fault(R"("../../*.cpp")"), HasSubstr("3:12: error: source '../../*.cpp' lies outside ops"));
+  // Refused before it is looked for: it would be searched for on the whole disk, and found nowhere.
+  EXPECT_THAT(fault(R"("../../../../**/none-is-called-so.cpp")"), HasSubstr("lies outside ops"));
   const std::string absolute = (top() / "ops/common/c.cpp").string();
   EXPECT_THAT(fault("\"" + absolute + "\""),
               HasSubstr("3:12: error: source '" + absolute + "' is an absolute path"));

@@ -36,6 +36,14 @@ TEST_F(TomlDepthTest, RefusesWhatNestsTooDeep) {
   }
 }
 
+TEST_F(TomlDepthTest, RefusesWhatTheParserTakesForGranted) {
+  for (const std::string bad :
+       {std::string("[\x7f]"), std::string("[\0]", 3), std::string("[[[1]]]"), std::string("[=")}) {
+    EXPECT_THAT(fault("a = 1\n" + bad + "\nb = 2\n"), HasSubstr("x.toml:2:")) << bad;
+    EXPECT_THAT(fault(bad), HasSubstr("x.toml:1:")) << bad;
+  }
+}
+
 TEST_F(TomlDepthTest, NamesThePlace) {
   EXPECT_THAT(fault("é = 1\n  [" + repeated("é.", 70) + "é]"),
               StartsWith("x.toml:2:129: error: more than 64"));

@@ -1,5 +1,6 @@
 // An entry is served only when it is what was published.
 
+#include "../../../src/store/entry.hpp"
 #include "../../../src/store/sealed.hpp"
 #include "store_fixture.hpp"
 
@@ -151,6 +152,33 @@ TEST_F(EntryTest, list_reads_manifests_and_skips_what_it_cannot_read) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"first", "second"}));
   EXPECT_TRUE(store.list(Shelf::objects).empty());
+}
+
+TEST_F(EntryTest, a_manifest_that_cannot_be_written_again_is_none) {
+  const auto read = [this](const std::string& facts, const std::string& built) {
+    const Digest place =
+        Hasher().text("kind", "manifest").number("shelf", 0).digest("key", key_of("k")).finish();
+    write(base_ / "manifest.json",
+          seal(place, R"({"name":"op","artifact":"a","built":)" + built +
+                          R"(,"files":[{"path":"a","size":1,"sha256":""}],"facts":)" + facts + "}"));
+    return read_manifest(base_, Shelf::entries, key_of("k"));
+  };
+  const auto nested = [](std::size_t depth) {
+    std::string facts;
+    for (std::size_t i = 0; i < depth; ++i) {
+      facts += R"({"a":)";
+    }
+    return facts + "1" + std::string(depth, '}');
+  };
+  ASSERT_TRUE(read(nested(50), "1").has_value());
+  EXPECT_EQ(read(nested(50), "1")->facts_json, nested(50));
+  EXPECT_FALSE(read(nested(100'000), "1").has_value()) << "writing it again would overflow the stack";
+
+  // The clock counts nanoseconds.
+  ASSERT_TRUE(read("{}", "9223372036854775807").has_value());
+  EXPECT_GT(read("{}", "9223372036854775807")->built, std::chrono::system_clock::now());
+  EXPECT_FALSE(read("{}", "-1").has_value());
+  EXPECT_FALSE(read("{}", "1e300").has_value());
 }
 
 TEST_F(EntryTest, verify_names_each_damage_and_nothing_else) {

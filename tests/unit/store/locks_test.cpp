@@ -71,6 +71,13 @@ TEST_F(LocksTest, a_damaged_holder_record_or_a_missing_lock_directory_stops_nobo
     write(record, text);
     EXPECT_EQ(store.build_holder(key_of("r")).value_or(Holder{}).pid, 0);
   }
+  for (const char* since : {"9223372036854775807", "-9223372036854775808", "18446744073709551615", "1e300"}) {
+    write(record, std::string(R"({"pid":7,"since":)") + since + R"(,"activity_since":)" + since + "}");
+    const std::optional<Holder> holder = store.build_holder(key_of("r"));
+    ASSERT_TRUE(holder.has_value());
+    EXPECT_EQ(holder->pid, 7);
+    EXPECT_GE(holder->since.time_since_epoch().count(), 0) << since; // an age can be told of it
+  }
   fs::remove_all(root_ / "v1" / "locks");
   lock->say("still here");
   EXPECT_TRUE(store.try_lock_build(key_of("q"), "x").has_value());
