@@ -44,6 +44,12 @@ TEST_F(TomlDepthTest, RefusesWhatTheParserTakesForGranted) {
   }
 }
 
+TEST_F(TomlDepthTest, TakesLettersThatAreNoBlanks) {
+  EXPECT_EQ(fault("s = \"\"\"\\\n§\"\"\"\n# é\ufe0f\n"), "no error");
+  EXPECT_THAT(fault("a = 1\nж = 1\n"), HasSubstr("x.toml:2:1:"));
+  EXPECT_THAT(fault("a = 1 \ufe7f\n"), HasSubstr("x.toml:1:7:"));
+}
+
 TEST_F(TomlDepthTest, NamesThePlace) {
   EXPECT_THAT(fault("é = 1\n  [" + repeated("é.", 70) + "é]"),
               StartsWith("x.toml:2:129: error: more than 64"));
