@@ -19,6 +19,7 @@ from ._errors import (
     UsageProblem,
 )
 from ._load import load_op
+from ._torch_loader import load, load_inline
 
 __all__ = [
     "BuildError",
@@ -30,5 +31,7 @@ __all__ = [
     "OpLoadError",
     "ProgramNotFoundError",
     "UsageProblem",
+    "load",
+    "load_inline",
     "load_op",
 ]

@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 import ctypes
-import importlib.machinery
-import importlib.util
 import os
-import subprocess
 import sys
-import threading
 from pathlib import Path
-from typing import Any, Collection, Dict, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Collection, List, Mapping, Optional, Sequence, Union
 
-from ._errors import BuildError, DcuopError, Finding, OpLoadError, error_from_json
-from ._program import ask
-from ._use_lock import lock_for_use
+from ._extension import Built, Order, import_module, load, load_library
 
 _PathLike = Union[str, "os.PathLike[str]"]
-
-# How often a result may vanish between the build's answer and the lock on it before something else is wrong.
-_ATTEMPTS = 3
-_DOCTOR_SECONDS = 60.0
-
-
-class _Loaded(NamedTuple):
-    result: Any
-    use_lock: Optional[int]  # descriptor; open for as long as the process lives
-
-
-_loaded: Dict[str, _Loaded] = {}
-# Re-entrant: an extension's init may load another op.
-_loading = threading.RLock()
 
 
 def load_op(
@@ -57,27 +37,7 @@ def load_op(
     """
     _check_types(path, arch, cache_dir, force, verbose)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
-    arguments = _build_arguments(path, arch, force)
-    for _ in range(_ATTEMPTS):
-        op = _build(arguments, variables, verbose)
-        with _loading:
-            known = _loaded.get(op["path"])
-            if known is not None:
-                return known.result
-            use_lock = _lock(op)
-            try:
-                if os.path.exists(op["path"]):
-                    result = _import(op, variables)
-                    _loaded[op["path"]] = _Loaded(result, use_lock)
-                    return result
-            except BaseException:
-                _unlock(use_lock)
-                raise
-            _unlock(use_lock)
-    raise DcuopError(
-        f"{op['name']}: {op['path']} vanished {_ATTEMPTS} times between the build and its use",
-        "Does something delete the cache? `dcuop cache stats` shows where it is.",
-    )
+    return load(Order(_build_arguments(path, arch, force), variables, verbose), _use)
 
 
 def _check_types(path: Any, arch: Any, cache_dir: Any, force: Any, verbose: Any) -> None:
@@ -102,7 +62,7 @@ def _check_types(path: Any, arch: Any, cache_dir: Any, force: Any, verbose: Any)
 
 def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], force: bool) -> List[str]:
     # Absolute, so that it can be taken neither for an option nor for the name of a workspace's member.
-    arguments = ["build", os.path.abspath(os.fspath(path)), "--json", "--python", sys.executable]
+    arguments = [os.path.abspath(os.fspath(path)), "--python", sys.executable]
     if arch is not None:
         arguments += ["--arch", arch if isinstance(arch, str) else ",".join(arch)]
     if force:
@@ -110,100 +70,14 @@ def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], for
     return arguments
 
 
-def _build(arguments: Sequence[str], variables: Mapping[str, str], verbose: bool) -> Dict[str, Any]:
-    answer = ask(arguments, variables=variables, verbose=verbose)
-    if "error" in answer.data:
-        raise error_from_json(answer.data["error"], answer.exit_code)
-    ops = answer.data.get("ops", [])
-    if len(ops) != 1:
-        raise DcuopError(f"{arguments[1]} is {len(ops)} operators; load_op loads one", "", answer.exit_code)
-    op: Dict[str, Any] = ops[0]
-    if op.get("error") is not None:
-        raise error_from_json(op["error"], answer.exit_code)
-    if answer.exit_code != 0 or not op.get("path"):
-        raise BuildError(f"{op.get('name', arguments[1])}: dcuop named no file", "", answer.exit_code)
-    return op
+def _use(op: Built) -> Any:
+    if op["kind"] == "pybind":
+        # Apart from a package of the op's name, which is how operators are commonly laid out, and from other builds of
+        # the same op.
+        return import_module(op, f"dcuop._loaded.{op['entry']}.{op['module']}")
+    if op["kind"] == "torch-library":
+        import torch  # pylint: disable=import-outside-toplevel
 
-
-def _lock(op: Mapping[str, Any]) -> Optional[int]:
-    """None when there is no lock to be had: a system cache without a lock file that we can read, or a file system
-    without locks, where the store's own "used within the hour" has to do."""
-    wanted = op.get("use_lock")
-    if not wanted or not wanted.get("file"):
-        return None
-    try:
-        return lock_for_use(wanted["file"], int(wanted["offset"]))
-    except OSError:
-        return None
-
-
-def _unlock(use_lock: Optional[int]) -> None:
-    if use_lock is not None:
-        os.close(use_lock)
-
-
-def _import(op: Mapping[str, Any], variables: Mapping[str, str]) -> Any:
-    try:
-        if op.get("abi", "none") != "none":
-            # Its libraries have to be in the process before a file that needs them without a RUNPATH.
-            import torch  # noqa: F401  pylint: disable=unused-import,import-outside-toplevel
-        return _LOADERS[op["kind"]](op)
-    except (ImportError, OSError) as error:
-        raise _explain(op, error, variables) from error
-
-
-def _import_pybind(op: Mapping[str, Any]) -> Any:
-    # Python looks for PyInit_<what follows the last dot>. The rest keeps it apart from a package of the op's
-    # name, which is how operators are commonly laid out, and from other builds of the same op.
-    name = f"dcuop._loaded.{op['entry']}.{op['module']}"
-    loader = importlib.machinery.ExtensionFileLoader(name, op["path"])
-    spec = importlib.util.spec_from_file_location(name, op["path"], loader=loader)
-    if spec is None:
-        raise ImportError(f"no import spec for {op['path']}", name=name, path=op["path"])
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
-
-
-def _import_torch_library(op: Mapping[str, Any]) -> Any:
-    import torch  # pylint: disable=import-outside-toplevel
-
-    torch.ops.load_library(op["path"])
-    return getattr(torch.ops, op["name"])
-
-
-def _import_plain(op: Mapping[str, Any]) -> Any:
-    return ctypes.CDLL(op["path"])
-
-
-_LOADERS = {"pybind": _import_pybind, "torch-library": _import_torch_library, "plain": _import_plain}
-
-
-def _explain(op: Mapping[str, Any], error: Exception, variables: Mapping[str, str]) -> OpLoadError:
-    name, path = op["name"], op["path"]
-    more = f"more: dcuop doctor {path}"
-    try:
-        report = ask(
-            ["doctor", "--json", "--python", sys.executable, path], variables=variables, timeout=_DOCTOR_SECONDS
-        ).data
-    except (DcuopError, subprocess.TimeoutExpired):
-        # The doctor is help; without it the loader's own words have to do.
-        return OpLoadError(f"{name} does not load: {error}\n{more}", name=name, path=path)
-    findings = [Finding.from_json(finding) for finding in report.get("findings", [])]
-    errors = [finding for finding in findings if finding.severity == "error"]
-    if not errors:
-        # The doctor sees no fault: then its verdict would only contradict what has just happened.
-        return OpLoadError(f"{name} does not load: {error}\n{more}", name=name, path=path, findings=findings)
-    return OpLoadError(_message(name, report, errors, more), name=name, path=path, findings=findings)
-
-
-def _message(name: str, report: Mapping[str, Any], errors: Sequence[Finding], more: str) -> str:
-    headline = str(report.get("headline") or errors[0].cause).rstrip(". ")
-    if not headline.startswith(name):
-        headline = f"{name} {headline}"
-    rules = ", ".join(dict.fromkeys(finding.rule for finding in errors))
-    lines = [f"{headline} [{rules}]."]
-    lines += [f"{finding.cause.rstrip('. ')}." for finding in errors if finding.cause not in headline]
-    fix = next((finding.fix for finding in errors if finding.fix), "")
-    lines.append(f"Fix: {fix}    ·  {more}" if fix else more)
-    return "\n".join(lines)
+        load_library(op)
+        return getattr(torch.ops, op["name"])
+    return Path(op["path"]) if op["kind"] == "executable" else ctypes.CDLL(op["path"])

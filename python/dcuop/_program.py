@@ -49,6 +49,7 @@ def ask(
     variables: Optional[Mapping[str, str]] = None,
     verbose: bool = False,
     timeout: Optional[float] = None,
+    stdin: Optional[str] = None,
 ) -> Answer:
     """Runs dcuop, which answers in JSON on stdout whether it succeeds or not.
 
@@ -59,7 +60,7 @@ def ask(
         # errors="replace": a path that is no UTF-8 must not hide the message that it stands in.
         result = subprocess.run(
             command,
-            stdin=subprocess.DEVNULL,
+            **({"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}),
             stdout=subprocess.PIPE,
             stderr=None if verbose else subprocess.PIPE,
             env={**os.environ, **(variables or {})},

@@ -29,6 +29,18 @@ std::chrono::milliseconds since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
 }
 
+/// Of a described op: from the Python file that is its label, when it is one.
+std::string command_that_builds(const key::Request& request) {
+  const std::string archs = request.archs.empty() ? "" : " --arch " + join(request.archs, ",");
+  if (request.op.description.empty()) {
+    return "dcuop build " + shell_quoted({request.op.directory.string()}) + archs;
+  }
+  const std::string label = request.op.manifest.string();
+  const std::string file = label.substr(0, label.rfind(':'));
+  return file.ends_with(".py") ? "dcuop build --from " + shell_quoted({file}) + archs
+                               : "load it once where building is not forbidden";
+}
+
 class OpBuild {
  public:
   OpBuild(const key::Request& request, const Workshop& workshop)
@@ -50,6 +62,7 @@ class OpBuild {
                      store::PrivateDirectory&& directory);
   void keep_privately(const Digest& key, store::PrivateDirectory directory);
   void finish_hit(store::Entry entry);
+  void record_origin(const store::Entry& entry);
   void fail(const FailedCommand& failed);
   void fail_artifact(const std::string& fault, const StepResult& link);
   [[nodiscard]] std::string facts_with_time() const;
@@ -78,8 +91,7 @@ OpResult OpBuild::run() {
       throw Error(ExitCode::build_forbidden,
                   request_.op.name + " is not in the cache (request " + request_.digest.hex() +
                       "), and building is forbidden (DCUOP_BUILD=never): " + result_.reason,
-                  "dcuop build " + request_.op.directory.string() +
-                      (request_.archs.empty() ? "" : " --arch " + join(request_.archs, ",")));
+                  command_that_builds(request_));
     } else {
       take_lock();
       if (!take_result_of_other()) {
@@ -123,9 +135,17 @@ bool OpBuild::look_up_hit() {
 
 void OpBuild::finish_hit(store::Entry entry) {
   workshop_.store.stamp_use(store::Shelf::entries, entry.key);
-  workshop_.store.record_origin(entry, request_.op.directory);
+  record_origin(entry);
   result_.entry = std::move(entry);
   result_.status = Status::hit;
+}
+
+void OpBuild::record_origin(const store::Entry& entry) {
+  const op::Op& op = request_.op;
+  workshop_.store.record_origin(entry, op.directory);
+  if (!op.description.empty()) {
+    workshop_.store.record_description(op.name, op.directory, op.description);
+  }
 }
 
 /// A record of the same request says which input changed; else the nearest earlier build says which component did.
@@ -296,7 +316,7 @@ void OpBuild::publish_entry(const Digest& link_request, const StepResult& link, 
   store.add_record(request_.digest, all.record_digest(), {key, key::to_json_text(all)});
   reach_step();
   store.forget_failure(request_.digest);
-  store.record_origin(result_.entry, request_.op.directory);
+  record_origin(result_.entry);
   store.stamp_use(store::Shelf::entries, key);
 }
 

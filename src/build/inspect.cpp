@@ -12,7 +12,8 @@ namespace dcuop::build {
 
 namespace {
 
-constexpr std::uint16_t shared_object = 3; // ET_DYN
+constexpr std::uint16_t program_at_one_address = 2; // ET_EXEC
+constexpr std::uint16_t shared_object = 3;          // ET_DYN: position-independent programs too
 
 std::string fault_of_module(const key::Request& request, const elf::Image& image) {
   if (request.op.kind != op::Kind::pybind_module) {
@@ -61,7 +62,11 @@ std::string fault_of_device_code(const key::Request& request, const elf::Image& 
 std::string fault_of_artifact(const key::Request& request, const std::filesystem::path& artifact) {
   try {
     const elf::Image image = elf::read_image(artifact);
-    if (image.identity.type != shared_object) {
+    if (request.op.kind == op::Kind::executable) {
+      if (image.identity.type != shared_object && image.identity.type != program_at_one_address) {
+        return "it is no program";
+      }
+    } else if (image.identity.type != shared_object) {
       return "it is no shared object";
     }
     if (image.truncated()) {

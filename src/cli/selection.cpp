@@ -5,6 +5,7 @@
 #include "dcuop/elf/bundle.hpp"
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/support/text.hpp"
+#include "description.hpp"
 
 namespace dcuop::cli {
 
@@ -12,6 +13,10 @@ void add_selection(CLI::App* subcommand, Selection& selection) {
   subcommand->add_option(
       "OP", selection.ops,
       "Op directories, or names in the workspace (default: the op one stands in, else all)");
+  subcommand
+      ->add_option("--from", selection.from,
+                   "The ops that FILE describes: JSON (- for stdin), or a Python file's calls of load()")
+      ->type_name("FILE");
   subcommand->add_option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
       ->delimiter(',')
       ->allow_extra_args(false) // "--arch gfx906 affine" names an op
@@ -53,7 +58,18 @@ void check_archs(const std::vector<std::string>& wished, const std::string& orig
 
 Prepared prepare(Context& context, const Selection& selection) {
   Prepared prepared;
-  prepared.ops = op::select_ops(selection.ops, context.working_directory);
+  if (selection.from && !selection.ops.empty()) {
+    throw Error(ExitCode::usage, "--from and " + selection.ops.front() + " both say which ops",
+                "leave one of them out");
+  }
+  probe::PythonWish python = context.python_wish();
+  if (selection.from) {
+    Described described = read_description(context, *selection.from);
+    prepared.ops = std::move(described.ops);
+    python = described.python.value_or(python);
+  } else {
+    prepared.ops = op::select_ops(selection.ops, context.working_directory);
+  }
   if (!selection.archs.empty()) {
     if (trimmed(join(selection.archs, "")).empty()) {
       throw Error(ExitCode::usage, "--arch must not be empty", "for example: --arch gfx906, or leave it out");
@@ -63,8 +79,8 @@ Prepared prepare(Context& context, const Selection& selection) {
     check_archs(context.config.list("arch"), context.config.value("arch").origin, prepared.ops);
   }
   const probe::Machine machine = context.machine();
-  prepared.facts = key::gather_facts(machine, prepared.ops,
-                                     {context.python_wish(), selection.archs, context.config.list("arch")});
+  prepared.facts =
+      key::gather_facts(machine, prepared.ops, {python, selection.archs, context.config.list("arch")});
   for (const op::Op& op : prepared.ops) {
     prepared.requests.push_back(key::make_request(op, prepared.facts, machine));
   }

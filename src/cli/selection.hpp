@@ -1,6 +1,7 @@
 #pragma once
 // What build, key and explain share: the ops that were named, the facts, and their requests.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,8 +11,9 @@
 namespace dcuop::cli {
 
 struct Selection {
-  std::vector<std::string> ops;   ///< as given
-  std::vector<std::string> archs; ///< --arch, split at commas
+  std::vector<std::string> ops;    ///< as given
+  std::optional<std::string> from; ///< a description or a Python file instead of them
+  std::vector<std::string> archs;  ///< --arch, split at commas
 };
 
 /// Adds OP... and --arch.

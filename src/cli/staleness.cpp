@@ -8,9 +8,11 @@
 #include "dcuop/build/find_entry.hpp"
 #include "dcuop/key/explain.hpp"
 #include "dcuop/key/request.hpp"
+#include "dcuop/op/described.hpp"
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 
@@ -130,12 +132,16 @@ std::string changed_component(const store::Entry& entry, const key::Request& req
   return "its source or flags changed since"; // objects keep no components
 }
 
+op::Op described_again(const std::string& description) {
+  const auto no_files = [](const op::InlineFiles&) -> fs::path {
+    throw Error(ExitCode::usage, "a recorded description has no files to place");
+  };
+  return op::read_described(json::array({shallow_json(description)}), no_files).front();
+}
+
 std::optional<std::string> unsupported_arch(const op::Op& op, const std::vector<std::string>& archs) {
-  const auto found = std::find_if(archs.begin(), archs.end(), [&](const std::string& arch) {
-    return std::none_of(op.archs.begin(), op.archs.end(), [&](const std::string& known) {
-      return known == arch || known == op::processor_of(arch);
-    });
-  });
+  const auto found =
+      std::find_if(archs.begin(), archs.end(), [&](const std::string& arch) { return !op.supports(arch); });
   return op.has_hip() && found != archs.end() ? std::optional(*found) : std::nullopt;
 }
 
@@ -177,7 +183,7 @@ Standing Staleness::standing_of(const store::Candidate& candidate) {
 }
 
 Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& candidate) {
-  Place& place = place_of(origin);
+  Place& place = place_of(origin, candidate.entry.name);
   if (place.is_empty) {
     return {Kind::stale, "no op is at its origin any more"};
   }
@@ -210,20 +216,21 @@ Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& 
   return {is_asked_for ? Kind::current : request ? Kind::elsewhere : Kind::unknown, ""};
 }
 
-Staleness::Place& Staleness::place_of(const fs::path& origin) {
-  std::unique_ptr<Place>& place = places_[origin.string()];
+Staleness::Place& Staleness::place_of(const fs::path& origin, const std::string& name) {
+  const std::optional<std::string> description = context_.store().description_of(name, origin);
+  std::unique_ptr<Place>& place = places_[description ? *description : origin.string()];
   if (place) {
     return *place;
   }
   place = std::make_unique<Place>();
   const fs::path manifest = origin / "dcuop.toml";
   std::error_code error;
-  place->is_empty = fs::symlink_status(manifest, error).type() == fs::file_type::not_found;
+  place->is_empty = !description && fs::symlink_status(manifest, error).type() == fs::file_type::not_found;
   if (place->is_empty) {
     return *place;
   }
   try {
-    place->op = op::read_op(manifest);
+    place->op = description ? described_again(*description) : op::read_op(manifest);
     place->base = {place->op->directory, place->op->workspace_root,
                    context_.environment.get("PATH").value_or(""),
                    context_.environment.get("HOME").value_or("")};

@@ -38,7 +38,7 @@ class Staleness {
  private:
   struct Place;
   Standing standing_at(const std::filesystem::path& origin, const store::Candidate& candidate);
-  Place& place_of(const std::filesystem::path& origin);
+  Place& place_of(const std::filesystem::path& origin, const std::string& name);
 
   Context& context_;
   std::map<std::string, std::unique_ptr<Place>> places_; ///< by origin

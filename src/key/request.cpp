@@ -50,10 +50,7 @@ class RequestMaker {
       return;
     }
     for (const std::string& arch : facts_.archs.archs) {
-      const bool supported = std::any_of(op_.archs.begin(), op_.archs.end(), [&](const std::string& known) {
-        return known == arch || known == op::processor_of(arch);
-      });
-      if (!supported) {
+      if (!op_.supports(arch)) {
         throw Error(ExitCode::usage,
                     op_.name + " does not support " + arch + " (" + facts_.archs.origin + "); it supports " +
                         join(op_.archs, ", "),
@@ -67,7 +64,8 @@ class RequestMaker {
 
   void name_artifact() {
     request_.artifact = op_.name + (op_.kind == op::Kind::pybind_module ? needed(facts_.python).ext_suffix
-                                                                        : std::string(".so"));
+                                    : op_.kind == op::Kind::executable  ? ""
+                                                                        : ".so");
   }
 
   void describe_op() {
@@ -312,12 +310,13 @@ class RequestMaker {
                                                                        : needed(facts_.cxx_compiler);
     const FlagReport user = examine_flags(op_.link_flags, request_.base);
     const bool rdc = examine_flags(op_.hip_flags, request_.base).rdc;
-    link.flags = {"-shared", "-fPIC"};
+    link.flags = op_.kind == op::Kind::executable ? Words{"-fPIC"} : Words{"-shared", "-fPIC"};
     if (op_.has_hip()) {
       append(link.flags, arch_options());
       append(link.flags, rdc ? rdc_options() : Words{});
     }
-    append(link.flags, user.flags);
+    // Behind the objects, as a library or an archive among them has to be, and before what they may need of torch.
+    link.libraries = user.flags;
     if (op_.abi != op::Abi::none) {
       add_torch_libraries();
     }
@@ -342,6 +341,9 @@ class RequestMaker {
     const probe::Torch& torch = needed(facts_.torch);
     Words& words = request_.link.libraries;
     words.push_back("-L" + torch.library_dir.string());
+    if (op_.kind == op::Kind::executable) {
+      words.push_back("-Wl,-rpath," + torch.library_dir.string());
+    }
     append(words, {"-lc10", "-ltorch_cpu", "-ltorch"});
     if (torch.is_hip()) {
       append(words, {"-lc10_hip", "-ltorch_hip"});

@@ -10,6 +10,7 @@
 #include "dcuop/support/text.hpp"
 #include "flags.hpp"
 #include "manifest_file.hpp"
+#include "read_manifest.hpp"
 #include "sources.hpp"
 
 namespace dcuop::op {
@@ -44,6 +45,7 @@ struct Key {
 };
 
 const std::vector<Key>& keys();
+Draft draft_of(const TomlFile& file);
 void apply_table(Draft& draft, const TomlFile& file, const std::string& section);
 void complete(Draft& draft, const TomlFile& file);
 
@@ -56,14 +58,19 @@ Op read_op(const fs::path& manifest) {
   if (!describes_op(file)) {
     file.fail({}, "this opens a workspace and describes no op", "name one of its members");
   }
-  Draft draft;
-  draft.op.manifest = file.path();
-  draft.op.directory = file.path().parent_path();
-  draft.op.workspace_root = draft.op.directory;
+  Draft draft = draft_of(file);
   if (const std::optional<TomlFile> root = nearest_workspace_file(given.parent_path())) {
     draft.op.workspace_root = fs::weakly_canonical(root->path().parent_path());
     apply_table(draft, *root, "defaults");
   }
+  apply_table(draft, file, "op");
+  apply_table(draft, file, "build");
+  complete(draft, file);
+  return std::move(draft.op);
+}
+
+Op read_tables(const TomlFile& file) {
+  Draft draft = draft_of(file);
   apply_table(draft, file, "op");
   apply_table(draft, file, "build");
   complete(draft, file);
@@ -82,6 +89,14 @@ const std::vector<KeyInfo>& manifest_keys() {
 }
 
 namespace {
+
+Draft draft_of(const TomlFile& file) {
+  Draft draft;
+  draft.op.manifest = file.path();
+  draft.op.directory = file.path().parent_path();
+  draft.op.workspace_root = draft.op.directory;
+  return draft;
+}
 
 void apply_table(Draft& draft, const TomlFile& file, const std::string& section) {
   const TomlNode* table = file.root().find(section);
@@ -111,6 +126,7 @@ Abi abi_of(Kind kind) {
   case Kind::pybind_module:
     return Abi::torch_python;
   case Kind::torch_library:
+  case Kind::executable:
     return Abi::torch;
   case Kind::plain:
     return Abi::none;
@@ -133,14 +149,14 @@ void complete_name(Draft& draft, const TomlFile& file) {
 void complete_arch_flags(Draft& draft, const TomlFile& file) {
   const std::vector<std::string>& archs = draft.op.archs;
   for (const auto& [arch, place] : draft.own_arch_flags) {
-    if (std::find(archs.begin(), archs.end(), arch) == archs.end()) {
+    if (!draft.op.supports_any_arch() && std::find(archs.begin(), archs.end(), arch) == archs.end()) {
       file.fail(place, "flags for '" + arch + "', which is not among the archs of this op",
                 archs.empty() ? "it names no archs" : "its archs are: " + join(archs, ", "));
     }
   }
   // Defaults may speak of archs that only other ops support.
   std::erase_if(draft.op.arch_flags, [&](const auto& entry) {
-    return std::find(archs.begin(), archs.end(), entry.first) == archs.end();
+    return !draft.op.supports_any_arch() && std::find(archs.begin(), archs.end(), entry.first) == archs.end();
   });
 }
 
@@ -188,10 +204,11 @@ void apply_name(const Field& field) {
 }
 
 void apply_kind(const Field& field) {
-  static constexpr std::array<std::pair<std::string_view, Kind>, 3> choices = {{
+  static constexpr std::array<std::pair<std::string_view, Kind>, 4> choices = {{
       {"pybind", Kind::pybind_module},
       {"torch-library", Kind::torch_library},
       {"plain", Kind::plain},
+      {"executable", Kind::executable},
   }};
   field.draft.op.kind = choice_of(field, choices);
 }
@@ -281,7 +298,9 @@ void check_arch(const Field& field, const std::string& arch, Place place) {
 void apply_archs(const Field& field) {
   std::vector<std::string> archs;
   for (const TomlNode& item : field.file.texts_of(field.node, field.name())) {
-    check_arch(field, item.text, item.place);
+    if (item.text != any_arch) {
+      check_arch(field, item.text, item.place);
+    }
     if (std::find(archs.begin(), archs.end(), item.text) != archs.end()) {
       field.file.fail(item.place, "'" + item.text + "' stands twice in " + field.name());
     }
@@ -353,9 +372,9 @@ const std::vector<Key>& keys() {
       {{"build", "link_flags", texts, "[]", "Flags for the link.", true}, apply_link_flags},
       {{"build", "libraries", texts, "[]", "Libraries to link, as after -l.", true}, apply_libraries},
       {{"build", "archs", texts, "[]",
-        "Target ids that the op supports; which of them are built is chosen when building (--arch, "
-        "DCUOP_ARCH, the "
-        "visible devices). Needed when there are HIP sources.",
+        "Target ids that the op supports, or \"*\" for whatever the compiler knows; which of them are built "
+        "is "
+        "chosen when building (--arch, DCUOP_ARCH, the visible devices). Needed when there are HIP sources.",
         true},
        apply_archs},
       {{"build", "arch_flags", "table of arrays of strings", "{}",

@@ -76,8 +76,7 @@ void check_section(const TomlFile& file, const TomlMember& member) {
 
 } // namespace
 
-TomlFile read_manifest_file(const fs::path& path) {
-  TomlFile file = TomlFile::read(path);
+void check_manifest(const TomlFile& file) {
   for (const TomlMember& member : file.root().members) {
     check_section(file, member);
     if (member.key == "defaults" && !opens_workspace(file)) {
@@ -85,6 +84,11 @@ TomlFile read_manifest_file(const fs::path& path) {
                 "defaults stand in the workspace's root; an op's own values in [build]");
     }
   }
+}
+
+TomlFile read_manifest_file(const fs::path& path) {
+  TomlFile file = TomlFile::read(path);
+  check_manifest(file);
   return file;
 }
 

@@ -13,6 +13,9 @@ inline constexpr const char* manifest_name = "dcuop.toml";
 /// Throws Error(usage) also for tables and keys that dcuop.toml does not have.
 [[nodiscard]] TomlFile read_manifest_file(const std::filesystem::path& path);
 
+/// What read_manifest_file() checks.
+void check_manifest(const TomlFile& file);
+
 /// False for a file that only opens a workspace.
 [[nodiscard]] bool describes_op(const TomlFile& manifest);
 [[nodiscard]] bool opens_workspace(const TomlFile& manifest);

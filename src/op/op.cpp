@@ -58,6 +58,16 @@ std::string processor_of(const std::string& target_id) {
   return target_id.substr(0, target_id.find(':'));
 }
 
+bool Op::supports_any_arch() const {
+  return std::find(archs.begin(), archs.end(), any_arch) != archs.end();
+}
+
+bool Op::supports(const std::string& target_id) const {
+  return std::any_of(archs.begin(), archs.end(), [&](const std::string& known) {
+    return known == any_arch || known == target_id || known == processor_of(target_id);
+  });
+}
+
 std::string to_string(Kind kind) {
   switch (kind) {
   case Kind::pybind_module:
@@ -66,6 +76,8 @@ std::string to_string(Kind kind) {
     return "torch-library";
   case Kind::plain:
     return "plain";
+  case Kind::executable:
+    return "executable";
   }
   return "unknown";
 }

@@ -87,12 +87,16 @@ TomlNode converted(const toml::node& node) {
   return result;
 }
 
+[[noreturn]] void fail_in(const std::string& file, Place place, const std::string& what,
+                          const std::string& hint) {
+  const std::string where =
+      place.line == 0 ? "" : ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  throw Error(ExitCode::usage, file + where + ": error: " + what, hint);
+}
+
 [[noreturn]] void fail_at(const fs::path& path, Place place, const std::string& what,
                           const std::string& hint) {
-  throw Error(ExitCode::usage,
-              shown_path(path).string() + ":" + std::to_string(place.line) + ":" +
-                  std::to_string(place.column) + ": error: " + what,
-              hint);
+  fail_in(shown_path(path).string(), place, what, hint);
 }
 
 /// What toml++ must not be given: it would take all the memory, or all the stack.
@@ -165,7 +169,16 @@ TomlFile TomlFile::read(const fs::path& path) {
   }
 }
 
+TomlFile TomlFile::of(const fs::path& directory, std::string label, TomlNode root) {
+  TomlFile file(directory / "description", std::move(root));
+  file.label_ = std::move(label);
+  return file;
+}
+
 void TomlFile::fail(Place place, const std::string& what, const std::string& hint) const {
+  if (!label_.empty()) {
+    fail_in(label_, {0, 0}, what, hint);
+  }
   fail_at(path_, place, what, hint);
 }
 

@@ -8,6 +8,7 @@
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::probe {
@@ -31,11 +32,15 @@ Digest question_of(const Machine& machine, const Choice& choice, Kind kind);
 std::string ask(const Machine& machine, const Choice& choice);
 std::vector<fs::path> witnesses_of(const Machine& machine, const Choice& choice, Kind kind,
                                    const std::string& answer);
+std::string checked_answer(const PythonWish& wish);
 Python python_from(const std::string& answer, const Choice& choice, Kind kind);
 
 } // namespace
 
 Python find_python(const Machine& machine, const PythonWish& wish) {
+  if (!wish.answer.empty()) {
+    return python_from(checked_answer(wish), {wish.path, wish.origin}, Kind::program);
+  }
   const Choice choice = choose(machine, wish);
   const Kind kind = kind_of(choice.path);
   if (kind == Kind::script) {
@@ -216,6 +221,22 @@ std::string ask(const Machine& machine, const Choice& choice) {
     fail(choice, "has no EXT_SUFFIX in its sysconfig", result);
   }
   return last;
+}
+
+std::string checked_answer(const PythonWish& wish) {
+  const json facts = shallow_json(wish.answer);
+  constexpr std::array texts = {"executable", "version", "implementation", "ext_suffix",
+                                "soabi",      "include", "prefix",         "base_prefix"};
+  const auto is_text = [&](const char* key) { return facts.contains(key) && facts[key].is_string(); };
+  const bool is_complete =
+      facts.is_object() && std::ranges::all_of(texts, is_text) && facts.contains("search_path") &&
+      facts["search_path"].is_array() &&
+      std::ranges::all_of(facts["search_path"], [](const json& path) { return path.is_string(); });
+  if (!is_complete || facts["ext_suffix"].get<std::string>().empty()) {
+    throw Error(ExitCode::usage, "\"python\" in the description of " + wish.origin + " is incomplete",
+                "leave it out, and the interpreter is asked");
+  }
+  return wish.answer;
 }
 
 std::vector<fs::path> paths_in(const json& facts, const char* key) {

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <set>
 #include <system_error>
 
 #include "dcuop/store/store.hpp"
@@ -13,6 +14,7 @@
 #include "dcuop/support/log.hpp"
 #include "index.hpp"
 #include "layout.hpp"
+#include "origins.hpp"
 #include "private_directory.hpp"
 
 namespace dcuop::store {
@@ -141,10 +143,29 @@ std::uint64_t prune_origins(const Layout& layout, system_clock::duration leftove
       }
       if (left == 0 && is_older_than(record / "path", leftover_age)) {
         removed += remove_file(record / "path");
+        (void)remove_file(record / "description");
         (void)rmdir(record.c_str());
       }
     }
     (void)rmdir((layout.origins() / name).c_str());
+  }
+  return removed;
+}
+
+/// Files that were placed for an op that is no entry's origin (any more).
+std::uint64_t prune_inline_files(const Layout& layout, system_clock::duration leftover_age) {
+  std::uint64_t removed = 0;
+  std::set<fs::path> origins;
+  for (const std::string& name : list_directory(layout.origins())) {
+    for (const auto& [key, directories] : origins_by_key(layout, name)) {
+      origins.insert(directories.begin(), directories.end());
+    }
+  }
+  for (const Digest& digest : keys_in(layout.inline_files())) {
+    const fs::path directory = layout.inline_files() / digest.hex();
+    if (!origins.contains(directory) && is_older_than(directory, leftover_age)) {
+      removed += remove_tree(directory).empty() ? 1 : 0;
+    }
   }
   return removed;
 }
@@ -241,6 +262,7 @@ std::uint64_t Store::prune_leftovers(std::chrono::seconds minimum_age) noexcept 
     std::uint64_t removed = prune_index(layout, minimum_age) + prune_origins(layout, minimum_age);
     removed +=
         prune_failures(layout, minimum_age.count() == 0 ? minimum_age : failure_age) + prune_holders(layout);
+    removed += prune_inline_files(layout, minimum_age);
     removed += prune_lettered(layout, layout.use(), minimum_age);
     removed += prune_lettered(layout, memo_directory_ / "verified", minimum_age);
     for (const fs::path& directory :

@@ -21,6 +21,7 @@ class Layout {
   [[nodiscard]] std::filesystem::path shelf(Shelf shelf) const;
   [[nodiscard]] std::filesystem::path entry(Shelf shelf, const Digest& key) const;
   [[nodiscard]] std::filesystem::path origins() const { return version_ / "origins"; }
+  [[nodiscard]] std::filesystem::path inline_files() const { return version_ / "inline"; }
   [[nodiscard]] std::filesystem::path failures() const { return version_ / "failures"; }
   [[nodiscard]] std::filesystem::path failure(const Digest& request) const {
     return failures() / request.hex();

@@ -18,6 +18,7 @@ namespace dcuop::store {
 namespace {
 
 constexpr const char* path_file = "path";
+constexpr const char* description_file = "description";
 
 /// A name becomes one part of a path; manifests check it too, but it also comes out of damaged files.
 bool is_plain_name(const std::string& name) {
@@ -84,6 +85,29 @@ void Store::record_origin(const Entry& entry, const fs::path& directory) noexcep
   } catch (const std::exception& error) {
     log_warning(error.what());
   }
+}
+
+void Store::record_description(const std::string& name, const fs::path& directory,
+                               const std::string& text) noexcept {
+  if (read_only_ || !is_plain_name(name)) {
+    return;
+  }
+  try {
+    const fs::path record = Layout(root_).origins() / name / digest_of_directory(directory).hex();
+    if (read_file(record / description_file) != text) {
+      make_directories(record, directory_mode);
+      write_file_atomic(record / description_file, text);
+    }
+  } catch (const std::exception& error) {
+    log_warning(error.what());
+  }
+}
+
+std::optional<std::string> Store::description_of(const std::string& name, const fs::path& directory) const {
+  if (!is_plain_name(name)) {
+    return std::nullopt;
+  }
+  return read_file(Layout(root_).origins() / name / digest_of_directory(directory).hex() / description_file);
 }
 
 std::vector<fs::path> Store::origins(const Entry& entry) const {

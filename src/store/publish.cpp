@@ -64,10 +64,14 @@ Content content_of(const fs::path& directory) {
 /// Makes a file what it will stay, and says what that is.
 ManifestFile settle_file(const fs::path& directory, const std::string& path) {
   const fs::path absolute = directory / path;
-  if (chmod(absolute.c_str(), published_file_mode) != 0) {
+  struct stat status {};
+  if (lstat(absolute.c_str(), &status) != 0) {
+    cannot("read", absolute, errno);
+  }
+  constexpr mode_t executable = 0111;
+  if (chmod(absolute.c_str(), published_file_mode | (status.st_mode & executable)) != 0) {
     cannot("make read-only", absolute, errno);
   }
-  struct stat status {};
   const std::optional<std::string> sha256 = sha256_of_file(absolute);
   if (!sha256 || lstat(absolute.c_str(), &status) != 0) {
     cannot("read", absolute, errno);

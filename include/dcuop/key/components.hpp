@@ -12,7 +12,7 @@
 namespace dcuop::key {
 
 /// Changes when the meaning of a key or what dcuop passes to the compilers changes.
-inline constexpr int schema_version = 3;
+inline constexpr int schema_version = 4;
 
 enum class Group {
   schema,

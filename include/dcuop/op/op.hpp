@@ -13,6 +13,7 @@ enum class Kind {
   pybind_module, ///< "pybind": a Python extension module, PyInit_<name>
   torch_library, ///< "torch-library": TORCH_LIBRARY ops, loaded with torch.ops.load_library
   plain,         ///< "plain": a shared library for ctypes or dlopen
+  executable,    ///< "executable": a program that finds torch's libraries by its RUNPATH
 };
 
 /// What the result is bound to, and so what belongs to its key.
@@ -28,6 +29,9 @@ enum class HostCompiler {
 };
 
 enum class Language { hip, cxx, c };
+
+/// Among archs: whatever the compiler knows.
+inline constexpr const char* any_arch = "*";
 
 struct Source {
   std::filesystem::path path; ///< relative to the op's directory, '/'-separated, normal
@@ -53,8 +57,13 @@ struct Op {
       arch_flags; ///< target id -> flags for HIP units, device pass of that arch
   HostCompiler host_compiler = HostCompiler::system;
   bool allow_cpu_torch = false;
+  std::string
+      description; ///< JSON (op/described.hpp), of an op that has no dcuop.toml; `manifest` is its label then
 
   [[nodiscard]] bool has_hip() const;
+  [[nodiscard]] bool supports_any_arch() const;
+  /// The op names the target id itself, its processor, or any arch.
+  [[nodiscard]] bool supports(const std::string& target_id) const;
 };
 
 [[nodiscard]] std::string to_string(Kind kind);

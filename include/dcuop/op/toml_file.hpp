@@ -11,7 +11,7 @@
 
 namespace dcuop::op {
 
-/// From 1; the column counts characters, not bytes.
+/// From 1; the column counts characters, not bytes. Line 0: somewhere in what has no lines.
 struct Place {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
@@ -43,6 +43,8 @@ class TomlFile {
  public:
   /// Throws Error(usage): not readable, not UTF-8, not TOML (with the place).
   [[nodiscard]] static TomlFile read(const std::filesystem::path& path);
+  /// What was not read from a file. Relative paths in it are below `directory`; complaints call it `label`.
+  [[nodiscard]] static TomlFile of(const std::filesystem::path& directory, std::string label, TomlNode root);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] const TomlNode& root() const { return root_; }
@@ -64,6 +66,7 @@ class TomlFile {
   [[noreturn]] void fail_type(const TomlNode& node, const std::string& name, const std::string& wanted) const;
   std::filesystem::path path_;
   TomlNode root_;
+  std::string label_; ///< instead of the path, in complaints
 };
 
 /// "a string", "an array", ...: for messages.

@@ -31,6 +31,9 @@ struct PythonWish {
       : path(std::move(wanted)), origin(std::move(from)) {}
   std::string path; ///< empty: nobody did
   std::string origin = "--python";
+  /// What the interpreter at `path` says of itself (python/dcuop/_interpreter.py), as it is the one that asks: then it
+  /// is not started. Empty otherwise.
+  std::string answer;
 };
 
 /// A wish goes before DCUOP_PYTHON, that before the active venv or conda environment. Throws Error(environment) when there is none, or it does not answer.

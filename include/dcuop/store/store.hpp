@@ -7,6 +7,8 @@
 //   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json (last)
 //   <root>/v1/objects/ab/<key>/                     the same for one translation unit
 //   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one empty file per entry that it asked for
+//                    and `description`, when it has no dcuop.toml
+//   <root>/v1/inline/<digest of the files>/         sources that a program handed over as text
 //   <root>/v1/failures/<request>/                   error.json, build.log of a failed build
 //   <root>/v1/locks/                                lock files (never unlinked) and the records of their holders
 //   <root>/v1/use/                                  the use lock; last-use stamps
@@ -22,6 +24,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -166,6 +169,15 @@ class Store {
   [[nodiscard]] std::vector<std::filesystem::path> origins(const Entry& entry) const;
   /// Every directory that has asked for an entry of this name.
   [[nodiscard]] std::vector<std::filesystem::path> origins_of(const std::string& name) const;
+  /// For an origin that describes itself in no file of its own: what the ops of this name in `directory` last were, for
+  /// description_of(). Never fails a build.
+  void record_description(const std::string& name, const std::filesystem::path& directory,
+                          const std::string& text) noexcept;
+  [[nodiscard]] std::optional<std::string> description_of(const std::string& name,
+                                                          const std::filesystem::path& directory) const;
+  /// A directory of the cache with these files (text by relative path) and no others, for sources that are on no disk:
+  /// the same one for the same files. prune_leftovers() removes those that are no entry's origin. Throws Error(environment).
+  [[nodiscard]] std::filesystem::path place_files(const std::map<std::string, std::string>& files);
   /// Entries that `directory` asked for, newest use first; those of all its origins when `directory` is
   /// empty.
   [[nodiscard]] std::vector<Entry> entries_of(const std::string& name,

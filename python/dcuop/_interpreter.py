@@ -1,0 +1,45 @@
+"""What this interpreter is, in the words in which the program would have asked it (src/probe/python.cpp)."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import sysconfig
+from typing import Any, Dict, Iterable, List
+
+
+def _texts(paths: Iterable[str]) -> List[str]:
+    """Without those that are no UTF-8: JSON could not carry them."""
+    found = []
+    for path in paths:
+        try:
+            found.append(os.fsencode(path).decode("utf-8"))
+        except (TypeError, UnicodeDecodeError):
+            continue
+    return [text for text in found if text]
+
+
+@functools.lru_cache(maxsize=1)
+def _fixed() -> Dict[str, Any]:
+    return {
+        "executable": sys.executable,
+        "version": sys.version.split()[0],
+        "implementation": sys.implementation.name,
+        "ext_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
+        "soabi": sysconfig.get_config_var("SOABI") or "",
+        "include": sysconfig.get_path("include"),
+        "prefix": sys.prefix,
+        "base_prefix": sys.base_prefix,
+    }
+
+
+def describe() -> Dict[str, Any]:
+    """The "python" of a description (docs/json.md)."""
+    search_path = _texts(sys.path)
+    torch = sys.modules.get("torch")
+    if torch is not None and getattr(torch, "__file__", None):
+        # The torch that is in this process is the one to build for, wherever it came from.
+        home = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
+        search_path = _texts([home]) + [path for path in search_path if path != home]
+    return {**_fixed(), "search_path": search_path}

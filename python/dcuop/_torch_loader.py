@@ -1,0 +1,260 @@
+"""load and load_inline: torch.utils.cpp_extension's, with dcuop's cache behind them.
+
+What torch's functions take and return is in
+https://pytorch.org/docs/stable/cpp_extension.html and in the docstrings of the installed torch.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+from ._description import Extension, describe, flags_of, label_of_caller
+from ._errors import BuildError, DcuopError, UsageProblem
+from ._extension import Built, Order, import_module, load as load_extension, load_library
+from ._inline import main_source, cuda_source
+
+_PathLike = Union[str, "os.PathLike[str]"]
+_Flags = Union[str, Sequence[str], None]
+
+
+def load(
+    name: str,
+    sources: Union[_PathLike, Sequence[_PathLike]],
+    extra_cflags: _Flags = None,
+    extra_cuda_cflags: _Flags = None,
+    extra_ldflags: _Flags = None,
+    extra_include_paths: Union[_PathLike, Sequence[_PathLike], None] = None,
+    build_directory: Optional[_PathLike] = None,
+    verbose: bool = False,
+    with_cuda: Optional[bool] = None,
+    is_python_module: bool = True,
+    is_standalone: bool = False,
+    keep_intermediates: bool = True,
+    *,
+    extra_sycl_cflags: _Flags = None,
+    with_sycl: Optional[bool] = None,
+    arch: Union[str, Sequence[str], None] = None,
+    cache_dir: Optional[_PathLike] = None,
+    force: bool = False,
+    allow_cpu_torch: bool = False,
+) -> Any:
+    """torch.utils.cpp_extension.load(): builds `sources` unless they are in the cache, and loads the result.
+
+    The parameters of torch's function mean what they mean there, except:
+    extra_cuda_cflags   flags for HIP units. `--offload-arch` among them chooses the archs, as `arch` does
+    build_directory     what is built stays in the cache; with a directory, a copy of it is put there as <name>.so
+    keep_intermediates  without effect: there are none outside of the cache
+    and beside them:
+    arch                target id or ids to build for; default: DCUOP_ARCH, PYTORCH_ROCM_ARCH, the visible devices
+    cache_dir           the cache; default: DCUOP_CACHE_DIR, else ~/.cache/dcuop
+    force               compile again even on a hit
+    allow_cpu_torch     build device code although this torch has no HIP, and cannot launch it
+
+    Returns the module, None for `is_python_module=False` (the operators are in torch.ops then), or the program's path
+    for `is_standalone=True`. The module is in sys.modules too, unless its name is another module's, so that what it
+    defines can be pickled. After a change of the sources, another call gives a module of its own; the one of before
+    still works.
+
+    Raises as load_op does; UsageProblem also for CUDA and SYCL sources, which are for torch's own loader.
+    """
+    extension = Extension(
+        name=name,
+        sources=_paths("sources", sources),
+        cxx_flags=flags_of("extra_cflags", extra_cflags),
+        hip_flags=flags_of("extra_cuda_cflags", extra_cuda_cflags),
+        link_flags=flags_of("extra_ldflags", extra_ldflags),
+        include_dirs=_paths("extra_include_paths", extra_include_paths),
+        with_cuda=with_cuda,
+        with_sycl=bool(with_sycl or extra_sycl_cflags),
+        kind=_kind(is_python_module, is_standalone),
+        allow_cpu_torch=allow_cpu_torch,
+        label=label_of_caller(),
+    )
+    return _load(extension, _Wishes(arch, cache_dir, force, verbose, build_directory))
+
+
+def load_inline(
+    name: str,
+    cpp_sources: Union[str, Sequence[str]],
+    cuda_sources: Union[str, Sequence[str], None] = None,
+    functions: Union[str, Sequence[str], Mapping[str, str], None] = None,
+    extra_cflags: _Flags = None,
+    extra_cuda_cflags: _Flags = None,
+    extra_ldflags: _Flags = None,
+    extra_include_paths: Union[_PathLike, Sequence[_PathLike], None] = None,
+    build_directory: Optional[_PathLike] = None,
+    verbose: bool = False,
+    with_cuda: Optional[bool] = None,
+    is_python_module: bool = True,
+    with_pytorch_error_handling: bool = True,
+    keep_intermediates: bool = True,
+    use_pch: bool = False,
+    *,
+    sycl_sources: Union[str, Sequence[str], None] = None,
+    extra_sycl_cflags: _Flags = None,
+    with_sycl: Optional[bool] = None,
+    no_implicit_headers: bool = False,
+    arch: Union[str, Sequence[str], None] = None,
+    cache_dir: Optional[_PathLike] = None,
+    force: bool = False,
+    allow_cpu_torch: bool = False,
+) -> Any:
+    """torch.utils.cpp_extension.load_inline(): load() for sources that are given as text.
+
+    They are kept in the cache, where a debugger finds them. `use_pch` is without effect: a second build of the same
+    text compiles nothing. The rest is as in load() and in torch's function.
+    """
+    files = {"main.cpp": main_source(cpp_sources, functions, with_pytorch_error_handling, not no_implicit_headers)}
+    if cuda_sources:
+        files["cuda.cu"] = cuda_source(cuda_sources, not no_implicit_headers)
+    extension = Extension(
+        name=name,
+        files=files,
+        cxx_flags=flags_of("extra_cflags", extra_cflags),
+        hip_flags=flags_of("extra_cuda_cflags", extra_cuda_cflags),
+        link_flags=flags_of("extra_ldflags", extra_ldflags),
+        include_dirs=_paths("extra_include_paths", extra_include_paths),
+        with_cuda=with_cuda,
+        with_sycl=bool(with_sycl or extra_sycl_cflags or sycl_sources),
+        kind=_kind(is_python_module, False),
+        allow_cpu_torch=allow_cpu_torch,
+        label=label_of_caller(),
+    )
+    return _load(extension, _Wishes(arch, cache_dir, force, verbose, build_directory))
+
+
+class _Wishes:
+    """What concerns this call and not the extension."""
+
+    def __init__(self, arch: Any, cache_dir: Any, force: Any, verbose: Any, build_directory: Any) -> None:
+        check_types(arch=arch, cache_dir=cache_dir, force=force, verbose=verbose, build_directory=build_directory)
+        self.arch: List[str] = [arch] if isinstance(arch, str) else list(arch or ())
+        self.variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
+        self.force = force
+        self.verbose = verbose
+        self.build_directory = build_directory
+
+
+def check_types(**values: Any) -> None:
+    """Else the fault would show as one of subprocess or of os, which names none of these parameters."""
+    for name, value in values.items():
+        if name in ("force", "verbose"):
+            fits, wanted = isinstance(value, (bool, int)), "a bool"
+        elif name == "arch":
+            names = [value] if isinstance(value, str) else value
+            fits = names is None or (
+                isinstance(names, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in names)
+            )
+            wanted = "a str, a sequence of str or None"
+        else:
+            fits, wanted = value is None or _is_path(value), "a str, a path or None"
+        if not fits:
+            raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
+
+
+def _paths(name: str, value: Any) -> List[str]:
+    if value is None:
+        return []
+    items = [value] if _is_path(value) else value
+    if not isinstance(items, (list, tuple)) or not all(map(_is_path, items)):
+        raise TypeError(f"{name} must be a path or a sequence of paths, not {value!r}")
+    return [os.path.abspath(os.fspath(item)) for item in items]
+
+
+def _kind(is_python_module: bool, is_standalone: bool) -> str:
+    if is_python_module and is_standalone:
+        raise ValueError("`is_python_module` and `is_standalone` are mutually exclusive.")
+    return "executable" if is_standalone else "pybind" if is_python_module else "torch-library"
+
+
+def _load(extension: Extension, wishes: _Wishes) -> Any:
+    order = _order(extension, wishes)
+    try:
+        if extension.kind == "executable":
+            return load_extension(order, lambda op: _placed(op, extension.name, wishes) or op["path"], extension.name)
+        result = load_extension(order, lambda op: _use(op, extension, wishes), extension.name)
+    except BuildError as error:
+        raise extension.at_originals(error) from error.__cause__
+    return result
+
+
+def _order(extension: Extension, wishes: _Wishes) -> Order:
+    description, archs = describe(extension)
+    arguments = ["--from", "-"]
+    if wishes.arch or archs:
+        arguments += ["--arch", ",".join(wishes.arch or archs)]
+    if wishes.force:
+        arguments.append("--force")
+    return Order(arguments, wishes.variables, bool(wishes.verbose), description)
+
+
+def _use(op: Built, extension: Extension, wishes: _Wishes) -> Any:
+    _placed(op, extension.name, wishes)
+    if extension.kind == "torch-library":
+        load_library(op)
+        return None
+    module = import_module(op, extension.name)
+    _register(extension.name, module)
+    return module
+
+
+_registered: Dict[str, Any] = {}
+
+
+def _register(name: str, module: Any) -> None:
+    """pickle finds a function by its module's name. A name that something else has, or could be imported under, is
+    left alone."""
+    there = sys.modules.get(name)
+    if there is None:
+        try:
+            if importlib.util.find_spec(name) is not None:
+                return
+        except (ImportError, ValueError):
+            return
+    elif there is not _registered.get(name):
+        return
+    _registered[name] = sys.modules[name] = module
+
+
+def _placed(op: Built, name: str, wishes: _Wishes) -> Optional[str]:
+    """A copy where torch's loader would have built it, for those who look for it there."""
+    if wishes.build_directory is None:
+        return None
+    directory = os.path.abspath(os.fspath(wishes.build_directory))
+    target = os.path.join(directory, name if op["kind"] == "executable" else f"{name}.so")
+    wanted = os.stat(op["path"])
+    try:
+        there = os.stat(target)
+        if (there.st_size, there.st_mtime_ns) == (wanted.st_size, wanted.st_mtime_ns):
+            return target
+    except OSError:
+        pass
+    try:
+        os.makedirs(directory, exist_ok=True)
+        # In one step: a process may have the old one loaded.
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
+        os.close(descriptor)
+        try:
+            shutil.copy2(op["path"], temporary)
+            os.chmod(temporary, 0o755)
+            os.replace(temporary, target)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise DcuopError(
+            f"{name} is built, and cannot be copied to build_directory {directory}: {error.strerror}",
+            "Name a directory that can be written, or leave build_directory out.",
+            3,
+        ) from error
+    return target

@@ -1,0 +1,93 @@
+#include "description.hpp"
+
+#include <iostream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "dcuop/op/described.hpp"
+#include "dcuop/store/store.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
+#include "dcuop/support/log.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::cli {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t largest_description = std::size_t{256} << 20U;
+
+std::string text_of_file(const std::string& from, const fs::path& path) {
+  std::optional<std::string> text = read_file_prefix(path, largest_description + 1);
+  if (!text) {
+    throw Error(ExitCode::usage, "cannot read " + from,
+                "--from names a JSON file, - for stdin, or a Python file");
+  }
+  return std::move(*text);
+}
+
+/// The calls of load() in a Python file. Nothing of it is run but what their arguments need.
+std::string collected(Context& context, const fs::path& file) {
+  const probe::Machine machine = context.machine();
+  const probe::Python python = probe::find_python(machine, context.python_wish());
+  Command command;
+  command.argv = {python.executable.string(), "-m", "dcuop._collect", file.string()};
+  command.working_directory = context.working_directory;
+  command.environment = context.environment;
+  const ProcessResult result = machine.processes.run(command);
+  if (result.ok()) {
+    if (!result.diagnostics.empty()) {
+      context.terminal.remark(std::string(trimmed(result.diagnostics)));
+    }
+    return result.output;
+  }
+  const std::vector<std::string> lines = split(std::string(trimmed(result.diagnostics)), '\n');
+  if (result.diagnostics.find("No module named 'dcuop'") != std::string::npos ||
+      result.diagnostics.find("No module named dcuop") != std::string::npos) {
+    throw Error(ExitCode::environment,
+                python.executable.string() + " has no dcuop module to read " + file.string(),
+                "install it there (pip install .), or name its directory in PYTHONPATH");
+  }
+  throw Error(ExitCode::usage, "the calls of load() in " + file.string() + " cannot be read: " +
+                                   (lines.empty() ? std::string("no reason given") : lines.back()));
+}
+
+std::string description_text(Context& context, const std::string& from) {
+  if (from == "-") {
+    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+  }
+  const fs::path path = absolute_from(from, context.working_directory);
+  if (path.extension() != ".py") {
+    return text_of_file(from, path);
+  }
+  static_cast<void>(text_of_file(from, path));
+  return collected(context, path);
+}
+
+} // namespace
+
+Described read_description(Context& context, const std::string& from) {
+  const std::string shown = from == "-" ? "the description on stdin" : from;
+  const json document = shallow_json(description_text(context, from));
+  if (!document.is_object() || !document.contains("ops")) {
+    throw Error(ExitCode::usage, shown + " is no JSON object with \"ops\"",
+                "docs/json.md says what it holds");
+  }
+  Described described;
+  described.ops = op::read_described(document["ops"], [&context](const op::InlineFiles& files) {
+    return context.store().place_files(files);
+  });
+  if (const auto python = document.find("python"); python != document.end() && python->is_object()) {
+    const auto executable = python->find("executable");
+    if (executable != python->end() && executable->is_string()) {
+      described.python = probe::PythonWish{executable->get<std::string>(), shown};
+      described.python->answer = json_text(*python);
+    }
+  }
+  return described;
+}
+
+} // namespace dcuop::cli
