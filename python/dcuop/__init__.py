@@ -18,10 +18,12 @@ from ._errors import (
     ProgramNotFoundError,
     UsageProblem,
 )
+from ._install import install, uninstall
 from ._load import load_op
 from ._torch_loader import load, load_inline
 
 __all__ = [
+    "build_ext",
     "BuildError",
     "BuildForbiddenError",
     "DcuopError",
@@ -31,7 +33,18 @@ __all__ = [
     "OpLoadError",
     "ProgramNotFoundError",
     "UsageProblem",
+    "install",
     "load",
     "load_inline",
     "load_op",
+    "uninstall",
 ]
+
+
+def __getattr__(name: str) -> object:
+    # setuptools takes long to import, and those who load need none.
+    if name == "build_ext":
+        from ._build_ext import build_ext  # pylint: disable=import-outside-toplevel
+
+        return build_ext
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

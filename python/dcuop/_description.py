@@ -9,7 +9,7 @@ import sys
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import _interpreter
-from ._errors import BuildError, UsageProblem
+from ._errors import BuildError, EnvironmentProblem, UsageProblem
 
 _CUDA = (".cu", ".cuh")
 _ARCH_FLAG = re.compile(r"^--?(?:offload-arch|amdgpu-target|cuda-gpu-arch)=(.+)$")
@@ -114,7 +114,7 @@ def _torch() -> Any:
     try:
         import torch  # pylint: disable=import-outside-toplevel
     except ImportError as error:
-        raise UsageProblem(
+        raise EnvironmentProblem(
             f"torch cannot be imported here: {error}", f"Install it for {sys.executable}, or use its Python.", 3
         ) from error
     return torch
@@ -125,8 +125,12 @@ def needs_hipify(extension: Extension) -> bool:
     return extension.has_cuda_sources or bool(extension.with_cuda and _torch().version.hip)
 
 
-def is_for_torch_alone(extension: Extension) -> str:
-    """Why only torch's own loader builds it; "" when dcuop does."""
+class ForTorchAlone(UsageProblem):
+    """Sources that only torch's own loader builds."""
+
+
+def _why_for_torch_alone(extension: Extension) -> str:
+    """Why dcuop does not build it; "" when it does."""
     if extension.with_sycl:
         return "SYCL sources"
     torch = _torch()
@@ -149,9 +153,17 @@ def _check(extension: Extension) -> None:
     for source in extension.sources:
         if not os.path.isfile(source):
             raise UsageProblem(f"{extension.label}: the source {source} of {extension.name} is no file", "", 2)
-    foreign = is_for_torch_alone(extension)
+    torch = _torch()
+    if extension.has_device_sources and not (torch.version.hip or torch.version.cuda or extension.allow_cpu_torch):
+        raise EnvironmentProblem(
+            f"{extension.label}: {extension.name} has device code, and torch {torch.__version__} in {sys.executable} is"
+            " a CPU-only build",
+            "Use a Python whose torch is built for HIP, or allow_cpu_torch=True to build what cannot be launched here.",
+            3,
+        )
+    foreign = _why_for_torch_alone(extension)
     if foreign:
-        raise UsageProblem(
+        raise ForTorchAlone(
             f"{extension.label}: {extension.name} has {foreign}",
             "dcuop builds for HIP; this is for torch.utils.cpp_extension.load itself.",
             2,

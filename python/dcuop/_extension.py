@@ -42,6 +42,15 @@ _loaded: Dict[Tuple[str, str], _Loaded] = {}
 _loading = threading.RLock()
 
 
+def _after_fork() -> None:
+    # Another thread of the parent may have held it.
+    global _loading  # pylint: disable=global-statement
+    _loading = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def load(order: Order, use: Callable[[Built], Any], name: str = "") -> Any:
     """Builds what `order` asks for, unless it is in the cache, and returns what `use` makes of it. It stays in the
     cache as long as this process lives. The same file is used once under a name: its first result is returned again."""
@@ -76,16 +85,25 @@ def build(order: Order) -> Dict[str, Any]:
         stdin=None if order.description is None else json.dumps(order.description),
     )
     if "error" in answer.data:
-        raise error_from_json(answer.data["error"], answer.exit_code)
+        raise _of_this_rank(error_from_json(answer.data["error"], answer.exit_code))
     ops = answer.data.get("ops", [])
     if len(ops) != 1:
         raise DcuopError(f"{order.arguments[0]} is {len(ops)} operators; one is loaded at a time", "", answer.exit_code)
     op: Dict[str, Any] = ops[0]
     if op.get("error") is not None:
-        raise error_from_json(op["error"], answer.exit_code)
+        raise _of_this_rank(error_from_json(op["error"], answer.exit_code))
     if answer.exit_code != 0 or not op.get("path"):
         raise BuildError(f"{op.get('name', order.arguments[0])}: dcuop named no file", "", answer.exit_code)
     return op
+
+
+def _of_this_rank(error: DcuopError) -> DcuopError:
+    """In full from the first rank; of the others the line that names the error."""
+    lines = error.message.splitlines()
+    if speaks() or len(lines) < 2:
+        return error
+    line = next((line for line in lines if "error:" in line), lines[0])
+    return type(error)(line.strip(), "Rank 0 says more.", error.exit_code, error.log)
 
 
 def _use(op: Built, use: Callable[[Built], Any], variables: Mapping[str, str]) -> Any:
