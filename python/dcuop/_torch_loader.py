@@ -7,6 +7,7 @@ https://pytorch.org/docs/stable/cpp_extension.html and in the docstrings of the 
 from __future__ import annotations
 
 import importlib.util
+import inspect
 import os
 import shutil
 import sys
@@ -63,19 +64,7 @@ def load(
 
     Raises as load_op does; UsageProblem also for CUDA and SYCL sources, which are for torch's own loader.
     """
-    extension = Extension(
-        name=name,
-        sources=_paths("sources", sources),
-        cxx_flags=flags_of("extra_cflags", extra_cflags),
-        hip_flags=flags_of("extra_cuda_cflags", extra_cuda_cflags),
-        link_flags=flags_of("extra_ldflags", extra_ldflags),
-        include_dirs=_paths("extra_include_paths", extra_include_paths),
-        with_cuda=with_cuda,
-        with_sycl=bool(with_sycl or extra_sycl_cflags),
-        kind=_kind(is_python_module, is_standalone),
-        allow_cpu_torch=allow_cpu_torch,
-        label=label_of_caller(),
-    )
+    extension = extension_of_load(locals(), label_of_caller())
     return _load(extension, _Wishes(arch, cache_dir, force, verbose, build_directory))
 
 
@@ -110,23 +99,54 @@ def load_inline(
     They are kept in the cache, where a debugger finds them. `use_pch` is without effect: a second build of the same
     text compiles nothing. The rest is as in load() and in torch's function.
     """
-    files = {"main.cpp": main_source(cpp_sources, functions, with_pytorch_error_handling, not no_implicit_headers)}
-    if cuda_sources:
-        files["cuda.cu"] = cuda_source(cuda_sources, not no_implicit_headers)
-    extension = Extension(
-        name=name,
-        files=files,
-        cxx_flags=flags_of("extra_cflags", extra_cflags),
-        hip_flags=flags_of("extra_cuda_cflags", extra_cuda_cflags),
-        link_flags=flags_of("extra_ldflags", extra_ldflags),
-        include_dirs=_paths("extra_include_paths", extra_include_paths),
-        with_cuda=with_cuda,
-        with_sycl=bool(with_sycl or extra_sycl_cflags or sycl_sources),
-        kind=_kind(is_python_module, False),
-        allow_cpu_torch=allow_cpu_torch,
-        label=label_of_caller(),
-    )
+    extension = extension_of_load_inline(locals(), label_of_caller())
     return _load(extension, _Wishes(arch, cache_dir, force, verbose, build_directory))
+
+
+def extension_of_load(given: Mapping[str, Any], label: str) -> Extension:
+    """What a call of load() is for; `given` are its arguments by name, without those that are left to their default or
+    with them."""
+    return Extension(
+        sources=_paths("sources", given["sources"]),
+        kind=_kind(given.get("is_python_module", True), given.get("is_standalone", False)),
+        **_shared(given, label),
+    )
+
+
+def extension_of_load_inline(given: Mapping[str, Any], label: str) -> Extension:
+    """The same for load_inline()."""
+    with_headers = not given.get("no_implicit_headers", False)
+    with_error_handling = given.get("with_pytorch_error_handling", True)
+    files = {"main.cpp": main_source(given["cpp_sources"], given.get("functions"), with_error_handling, with_headers)}
+    if given.get("cuda_sources"):
+        files["cuda.cu"] = cuda_source(given["cuda_sources"], with_headers)
+    return Extension(files=files, kind=_kind(given.get("is_python_module", True), False), **_shared(given, label))
+
+
+def _shared(given: Mapping[str, Any], label: str) -> Dict[str, Any]:
+    sycl = ("with_sycl", "extra_sycl_cflags", "sycl_sources")
+    return {
+        "name": given["name"],
+        "cxx_flags": flags_of("extra_cflags", given.get("extra_cflags")),
+        "hip_flags": flags_of("extra_cuda_cflags", given.get("extra_cuda_cflags")),
+        "link_flags": flags_of("extra_ldflags", given.get("extra_ldflags")),
+        "include_dirs": _paths("extra_include_paths", given.get("extra_include_paths")),
+        "with_cuda": given.get("with_cuda"),
+        "with_sycl": any(given.get(name) for name in sycl),
+        "allow_cpu_torch": bool(given.get("allow_cpu_torch", False)),
+        "label": label,
+    }
+
+
+def bind(function: str, is_torchs: bool, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+    """The arguments of such a call by name. torch's parameters stand in the order of the installed torch. Raises
+    TypeError as the call would."""
+    called: Any = {"load": load, "load_inline": load_inline}[function]
+    if is_torchs:
+        from torch.utils import cpp_extension  # pylint: disable=import-outside-toplevel
+
+        called = getattr(cpp_extension, function)
+    return dict(inspect.signature(called).bind(*args, **kwargs).arguments)
 
 
 class _Wishes:

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "dcuop/op/manifest.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
@@ -81,15 +82,18 @@ std::filesystem::path place_files(const std::string& label, const json& files, c
 }
 
 void check_members(const std::string& label, const json& described) {
-  constexpr std::array<std::string_view, 5> known = {"label", "directory", "files", "op", "build"};
+  constexpr std::array<std::string_view, 6> known = {"label", "manifest", "directory",
+                                                     "files", "op",       "build"};
   for (const auto& [key, value] : described.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(label, "unknown member \"" + key + "\"",
-           "a description has: label, directory or files, op, build");
+           "a description has: label; manifest, directory or files; op; build");
     }
   }
-  if (described.contains("directory") == described.contains("files")) {
-    fail(label, "a description has either \"directory\" or \"files\"");
+  constexpr std::array<const char*, 3> places = {"manifest", "directory", "files"};
+  if (std::count_if(places.begin(), places.end(),
+                    [&](const char* place) { return described.contains(place); }) != 1) {
+    fail(label, "a description has one of \"manifest\", \"directory\" and \"files\"");
   }
 }
 
@@ -102,6 +106,12 @@ Op read_one(const json& described, std::size_t number, const PlaceFiles& place) 
     label = named->get<std::string>();
   }
   check_members(label, described);
+  if (const auto manifest = described.find("manifest"); manifest != described.end()) {
+    if (!manifest->is_string() || !fs::path(manifest->get<std::string>()).is_absolute()) {
+      fail(label, "\"manifest\" must be the absolute path of an op's directory");
+    }
+    return read_op(fs::path(manifest->get<std::string>()) / manifest_name);
+  }
   json again = described;
   if (const auto files = described.find("files"); files != described.end()) {
     again.erase("files");

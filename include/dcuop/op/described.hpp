@@ -20,7 +20,8 @@ using InlineFiles = std::map<std::string, std::string>;
 /// Puts inline files where they can be compiled, and stay as long as the op is remembered: their directory.
 using PlaceFiles = std::function<std::filesystem::path(const InlineFiles&)>;
 
-/// The "ops" of a description: each {"label", "directory" or "files", "op": {...}, "build": {...}}. `label` says who
+/// The "ops" of a description: each {"label", "directory" or "files", "op": {...}, "build": {...}}, or
+/// {"label", "manifest"} for an op's directory that has a dcuop.toml. `label` says who
 /// asks, for messages ("train.py:12"). An op's description says again what it is, with its files placed. Throws Error(usage) with what is wrong and where.
 [[nodiscard]] std::vector<Op> read_described(const nlohmann::json& ops, const PlaceFiles& place);
 

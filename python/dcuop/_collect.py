@@ -1,0 +1,153 @@
+"""python -m dcuop._collect FILE.py: the extensions that a program loads, as a description on stdout (docs/json.md).
+
+The program is read, not run. A call of load(), load_inline() or load_op() needs its arguments; what these are made from
+(imports, assignments, functions and loops above it that assign what they use) is run, and nothing else. A call whose
+arguments depend on what only a run can tell is named on stderr and left out.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
+
+from . import _interpreter
+from ._description import describe
+from ._slice import Call, programs_for
+from ._torch_loader import bind, extension_of_load, extension_of_load_inline
+
+# Where the functions may be imported from, and what they are called there.
+_SOURCES = {
+    "dcuop": ("load", "load_inline", "load_op"),
+    "torch.utils.cpp_extension": ("load", "load_inline"),
+}
+
+class Aliases(ast.NodeVisitor):
+    """What the loaders are called in this file: {"load": "dcuop.load", ...}."""
+
+    def __init__(self) -> None:
+        self.functions: Dict[str, str] = {}
+
+    def visit_Import(self, node: ast.Import) -> None:
+        for alias in node.names:
+            for source, functions in _SOURCES.items():
+                if alias.name == source or source.startswith(alias.name + "."):
+                    # `import torch` makes torch.utils.cpp_extension reachable, `import x.y as z` names x.y alone.
+                    name = source if alias.asname is None else alias.asname + source[len(alias.name) :]
+                    self.functions.update({f"{name}.{function}": f"{source}.{function}" for function in functions})
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
+        for alias in node.names:
+            here = alias.asname or alias.name
+            for source, functions in _SOURCES.items():
+                if node.module == source and alias.name in functions:
+                    self.functions[here] = f"{source}.{alias.name}"
+                elif f"{node.module}.{alias.name}" == source:
+                    self.functions.update({f"{here}.{function}": f"{source}.{function}" for function in functions})
+
+
+def dotted(node: ast.AST) -> str:
+    """ "a.b.c" for such an expression, else ""."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        base = dotted(node.value)
+        return f"{base}.{node.attr}" if base else ""
+    return ""
+
+
+def calls_in(tree: ast.Module) -> List[Call]:
+    aliases = Aliases()
+    aliases.visit(tree)
+    return list(_calls_below(tree, aliases.functions, (tree,)))
+
+
+def _calls_below(node: ast.AST, functions: Dict[str, str], path: Tuple[ast.AST, ...]) -> Iterator[Call]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Call) and dotted(child.func) in functions:
+            source = functions[dotted(child.func)]
+            yield Call(source.rpartition(".")[2], child, path, source.startswith("torch."))
+        below = (*path, child) if isinstance(child, ast.stmt) else path
+        yield from _calls_below(child, functions, below)
+
+
+class Collector:
+    """Runs the programs; takes what the calls in them are given."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.ops: List[Dict[str, Any]] = []
+        self.left_out: List[str] = []
+
+    def run(self, call: Call, program: ast.Module) -> None:
+        def loader(*args: Any, **kwargs: Any) -> None:
+            self.take(call, args, kwargs)
+
+        namespace: Dict[str, Any] = {
+            "__name__": "__dcuop_collect__",
+            "__file__": self.file,
+            "__builtins__": __builtins__,
+            call.stand_in: loader,
+        }
+        exec(compile(program, self.file, "exec"), namespace)  # pylint: disable=exec-used
+
+    def take(self, call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        label = f"{self.file}:{call.node.lineno}"
+        if call.function == "load_op":
+            path = args[0] if args else kwargs["path"]
+            self.add({"label": label, "manifest": os.path.abspath(os.fspath(path))})
+            return
+        extension_of = extension_of_load if call.function == "load" else extension_of_load_inline
+        arguments = bind(call.function, call.is_torchs, args, kwargs)
+        description, archs = describe(extension_of(arguments, label))
+        op = description["ops"][0]
+        wished = arguments.get("arch") or archs
+        if wished:
+            op["build"]["archs"] = [wished] if isinstance(wished, str) else list(wished)
+        self.add(op)
+
+    def add(self, op: Dict[str, Any]) -> None:
+        if op not in self.ops:
+            self.ops.append(op)
+
+
+def main(arguments: List[str]) -> int:
+    if len(arguments) != 1:
+        print((__doc__ or "").strip(), file=sys.stderr)
+        return 2
+    file = os.path.abspath(arguments[0])
+    try:
+        with open(file, "rb") as stream:
+            tree = ast.parse(stream.read(), file)
+    except (OSError, SyntaxError, ValueError) as error:
+        print(f"{arguments[0]}: {error}", file=sys.stderr)
+        return 1
+    # As python FILE would find the modules beside it.
+    sys.path[0] = os.path.dirname(file)
+    # What is imported may print; stdout is for the answer.
+    answer, sys.stdout = sys.stdout, sys.stderr
+    collector = Collector(file)
+    for call in calls_in(tree):
+        collected = len(collector.ops)
+        try:
+            for program in programs_for(call, tree):
+                collector.run(call, program)
+            if len(collector.ops) == collected:
+                reason = "nothing in this file calls the function that it stands in"
+                collector.left_out.append(f"{file}:{call.node.lineno}: {call.function}() is left out: {reason}")
+        except Exception as error:  # pylint: disable=broad-except
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            collector.left_out.append(f"{file}:{call.node.lineno}: {call.function}() is left out: {reason}")
+    for line in collector.left_out:
+        print(line, file=sys.stderr)
+    if not collector.ops:
+        print(f"{file} has no call of load(), load_inline() or load_op() that can be read", file=sys.stderr)
+        return 1
+    json.dump({"schema": 1, "python": _interpreter.describe(), "ops": collector.ops}, answer)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
