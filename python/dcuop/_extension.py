@@ -51,21 +51,22 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def load(order: Order, use: Callable[[Built], Any], name: str = "") -> Any:
-    """Builds what `order` asks for, unless it is in the cache, and returns what `use` makes of it. It stays in the
-    cache as long as this process lives. The same file is used once under a name: its first result is returned again."""
+def load(order: Order, use: Callable[[Built], Any], name: str = "") -> Tuple[Built, Any]:
+    """Builds what `order` asks for, unless it is in the cache; returns the op, and what `use` makes of it. It stays in
+    the cache as long as this process lives. The same file is used once under a name: its first result is returned
+    again."""
     for _ in range(_ATTEMPTS):
         op = build(order)
         with _loading:
             known = _loaded.get((op["path"], name))
             if known is not None:
-                return known.result
+                return op, known.result
             use_lock = _lock(op)
             try:
                 if os.path.exists(op["path"]):
                     result = _use(op, use, order.variables)
                     _loaded[op["path"], name] = _Loaded(result, use_lock)
-                    return result
+                    return op, result
             except BaseException:
                 _unlock(use_lock)
                 raise

@@ -37,7 +37,7 @@ def load_op(
     """
     _check_types(path, arch, cache_dir, force, verbose)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
-    return load(Order(_build_arguments(path, arch, force), variables, verbose), _use)
+    return load(Order(_build_arguments(path, arch, force), variables, verbose), _use)[1]
 
 
 def _check_types(path: Any, arch: Any, cache_dir: Any, force: Any, verbose: Any) -> None:

@@ -200,12 +200,11 @@ def _kind(is_python_module: bool, is_standalone: bool) -> str:
 def _load(extension: Extension, wishes: _Wishes) -> Any:
     order = _order(extension, wishes)
     try:
-        if extension.kind == "executable":
-            return load_extension(order, lambda op: _placed(op, extension.name, wishes) or op["path"], extension.name)
-        result = load_extension(order, lambda op: _use(op, extension, wishes), extension.name)
+        op, result = load_extension(order, lambda op: _use(op, extension), extension.name)
     except BuildError as error:
         raise extension.at_originals(error) from error.__cause__
-    return result
+    copy = _placed(op, extension.name, wishes)
+    return copy or result if extension.kind == "executable" else result
 
 
 def _order(extension: Extension, wishes: _Wishes) -> Order:
@@ -218,32 +217,40 @@ def _order(extension: Extension, wishes: _Wishes) -> Order:
     return Order(arguments, wishes.variables, bool(wishes.verbose), description)
 
 
-def _use(op: Built, extension: Extension, wishes: _Wishes) -> Any:
-    _placed(op, extension.name, wishes)
+def _use(op: Built, extension: Extension) -> Any:
+    if extension.kind == "executable":
+        return op["path"]
     if extension.kind == "torch-library":
         load_library(op)
         return None
-    module = import_module(op, extension.name)
-    _register(extension.name, module)
-    return module
+    return _import_registered(op, extension.name)
 
 
 _registered: Dict[str, Any] = {}
 
 
-def _register(name: str, module: Any) -> None:
-    """pickle finds a function by its module's name. A name that something else has, or could be imported under, is
-    left alone."""
+def _import_registered(op: Built, name: str) -> Any:
+    """pickle finds a function by its module's name, so the module stays in sys.modules, where CPython's import of an
+    extension puts it. Something else of that name, there or to be imported, has its place back."""
     there = sys.modules.get(name)
-    if there is None:
-        try:
-            if importlib.util.find_spec(name) is not None:
-                return
-        except (ImportError, ValueError):
-            return
-    elif there is not _registered.get(name):
-        return
-    _registered[name] = sys.modules[name] = module
+    is_taken = there is not _registered.get(name) if there is not None else _can_be_imported(name)
+    try:
+        module = import_module(op, name)
+    finally:
+        if is_taken:
+            sys.modules.pop(name, None)
+            if there is not None:
+                sys.modules[name] = there
+    if not is_taken:
+        _registered[name] = sys.modules[name] = module
+    return module
+
+
+def _can_be_imported(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except (ImportError, ValueError):
+        return True
 
 
 def _placed(op: Built, name: str, wishes: _Wishes) -> Optional[str]:

@@ -44,7 +44,7 @@ std::string collected(Context& context, const fs::path& file) {
     }
     return result.output;
   }
-  const std::vector<std::string> lines = split(std::string(trimmed(result.diagnostics)), '\n');
+  std::vector<std::string> lines = split(std::string(trimmed(result.diagnostics)), '\n');
   if (result.diagnostics.find("No module named 'dcuop'") != std::string::npos ||
       result.diagnostics.find("No module named dcuop") != std::string::npos) {
     throw Error(ExitCode::environment,
