@@ -9,14 +9,15 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "arch_option.hpp"
 #include "command.hpp"
 #include "evidence_view.hpp"
 #include "report_text.hpp"
+#include "sarif.hpp"
 #include "saved_machine.hpp"
 #include "torch_cache_view.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
-#include "dcuop/elf/bundle.hpp"
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/files.hpp"
@@ -34,6 +35,7 @@ struct Request {
   std::vector<std::string> archs;
   bool torch_extensions = false;
   bool fix = false;
+  bool sarif = false;
   EvidenceRequest evidence;
 };
 
@@ -44,21 +46,6 @@ bool names_a_file(const std::string& target, const std::filesystem::path& workin
     return !identity->is_directory() && path.filename() != "dcuop.toml";
   }
   return path.filename().string().find(".so") != std::string::npos;
-}
-
-std::vector<std::string> checked_archs(const std::vector<std::string>& given) {
-  std::vector<std::string> archs;
-  for (const auto& part : given) {
-    for (const auto& arch : split(part, ',')) {
-      const auto target = elf::TargetId::parse(arch);
-      if (!target || !target->processor.starts_with("gfx")) {
-        throw Error(ExitCode::usage, "--arch " + arch + " is not a target id",
-                    "write it like gfx936 or gfx90a:sramecc+:xnack-");
-      }
-      archs.push_back(target->text());
-    }
-  }
-  return archs;
 }
 
 store::Entry newest_entry(Context& context, const op::Op& op) {
@@ -109,9 +96,16 @@ void take_record(const store::Entry& entry, doctor::Question& question) {
   question.built_with = join(parts, ", ");
 }
 
-doctor::Question question_of(Context& context, const Request& request) {
+/// A file that only the saved machine has may be named as it is there.
+std::filesystem::path file_of(const Request& request, const probe::Machine& machine) {
+  const auto here = absolute_from(request.target, machine.working_directory);
+  const auto there = probe::inside(machine.root, here);
+  return !identity_of(here) && identity_of(there) ? there : std::filesystem::path(request.target);
+}
+
+doctor::Question question_of(Context& context, const Request& request, const probe::Machine& machine) {
   doctor::Question question;
-  question.archs = checked_archs(request.archs);
+  question.archs = checked_archs(request.archs, ArchOf::device);
   if (!request.has_target) {
     return question;
   }
@@ -120,7 +114,7 @@ doctor::Question question_of(Context& context, const Request& request) {
                 "name a .so file or an op; dcuop doctor without one judges this machine alone");
   }
   if (names_a_file(request.target, context.working_directory)) {
-    question.file = request.target;
+    question.file = file_of(request, machine);
     if (const auto entry = entry_with(context, absolute_from(request.target, context.working_directory))) {
       take_record(*entry, question);
     }
@@ -142,13 +136,10 @@ void print(Context& context, const doctor::Report& report) {
   const bool verbose = context.terminal.options().verbose;
   const ReportStyle style{context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en,
                           verbose || environment_only, context.environment.get("HOME").value_or("")};
-  const bool bad = std::any_of(report.findings.begin(), report.findings.end(), [](const auto& finding) {
-    return finding.severity == finding::Severity::error;
-  });
   auto& terminal = context.terminal;
   const bool zh = style.language == finding::LanguageOfText::zh;
-  terminal.answer(
-      terminal.styled(zh ? report.headline_chinese : report.headline, bad ? Style::red : Style::green));
+  terminal.answer(terminal.styled(zh ? report.headline_chinese : report.headline,
+                                  finding::has_error(report.findings) ? Style::red : Style::green));
   print_findings(terminal, report.findings, style);
   if (!report.findings.empty()) {
     terminal.answer("  " + count_line(report.findings, style));
@@ -162,8 +153,9 @@ void print(Context& context, const doctor::Report& report) {
 /// --pid and --message: the target is a file, which need not be here.
 EvidenceRequest evidence_of(const Request& request) {
   auto evidence = request.evidence;
-  evidence.archs = checked_archs(request.archs);
+  evidence.archs = checked_archs(request.archs, ArchOf::device);
   evidence.file = request.target;
+  evidence.sarif = request.sarif;
   if (request.has_target && request.target.empty()) {
     throw Error(ExitCode::usage, "the target is empty", "name a .so file, or leave it out");
   }
@@ -172,7 +164,8 @@ EvidenceRequest evidence_of(const Request& request) {
 
 ExitCode run(Context& context, const Request& request) {
   if (request.torch_extensions) {
-    return run_torch_extensions(context, {checked_archs(request.archs), request.fix});
+    return run_torch_extensions(context, {checked_archs(request.archs, ArchOf::device), request.fix},
+                                request.sarif);
   }
   if (request.evidence.pid != 0) {
     return run_process(context, evidence_of(request));
@@ -180,46 +173,44 @@ ExitCode run(Context& context, const Request& request) {
   if (!request.evidence.message.empty()) {
     return run_message(context, evidence_of(request));
   }
-  const auto question = question_of(context, request);
-  const auto rocminfo = rocminfo_of(context, request.saved);
   const auto machine = machine_of(context, request.saved);
+  const auto question = question_of(context, request, machine);
+  const auto rocminfo = rocminfo_of(context, request.saved);
   const auto facts = doctor::gather_facts(machine, context.python_wish(), rocminfo);
   const auto report = doctor::diagnose(question, facts, machine);
-  if (context.json()) {
+  if (request.sarif) {
+    answer_sarif(context, report.findings);
+  } else if (context.json()) {
     context.terminal.answer(json_text(doctor::to_json(report), 2));
   } else {
     print(context, report);
   }
-  const bool bad = std::any_of(report.findings.begin(), report.findings.end(), [](const auto& finding) {
-    return finding.severity == finding::Severity::error;
-  });
-  return bad ? ExitCode::failed : ExitCode::ok;
+  return finding::has_error(report.findings) ? ExitCode::failed : ExitCode::ok;
 }
 
 } // namespace
 
 void add_doctor(Commands& commands) {
   auto request = std::make_shared<Request>();
-  auto* command =
-      commands.add("doctor", "Say why an operator does not load, or not launch, on this machine",
-                   "  dcuop doctor                         this machine alone\n"
-                   "  dcuop doctor affine                  the op's newest entry in the cache\n"
-                   "  dcuop doctor ./affine.so --arch gfx936\n"
-                   "  dcuop doctor ./affine.so --json\n"
-                   "  dcuop doctor ./affine.so --rocminfo saved.txt   with another machine's devices\n"
-                   "  dcuop doctor --root /mnt/image       a saved machine or an unpacked container image\n"
-                   "  dcuop doctor --torch-extensions      torch's own JIT cache: stale, half-built, locked\n"
-                   "  dcuop doctor --pid 4121              what a running process has really loaded\n"
-                   "  dcuop doctor --pid 4121 ./affine.so  what if it loaded that file now\n"
-                   "  python t.py 2>&1 | dcuop doctor --message -   the first cause in a log or traceback\n"
-                   "  dcuop doctor --message slurm-812.out\n"
-                   "  dcuop rule DCU210                    more about a finding");
+  auto* command = commands.add(
+      "doctor", "Say why an operator does not load, or not launch, on this machine",
+      "  dcuop doctor                         this machine alone\n"
+      "  dcuop doctor affine                  the op's newest entry in the cache\n"
+      "  dcuop doctor ./affine.so --arch gfx936\n"
+      "  dcuop doctor ./affine.so --json\n"
+      "  dcuop doctor ./affine.so --sarif     the findings alone, for code scanning and editors\n"
+      "  dcuop doctor ./affine.so --rocminfo saved.txt   with another machine's devices\n"
+      "  dcuop doctor --root /mnt/image       a saved machine or an unpacked container image\n"
+      "  dcuop doctor --torch-extensions      torch's own JIT cache: stale, half-built, locked\n"
+      "  dcuop doctor --pid 4121              what a running process has really loaded\n"
+      "  dcuop doctor --pid 4121 ./affine.so  what if it loaded that file now\n"
+      "  python t.py 2>&1 | dcuop doctor --message -   the first cause in a log or traceback\n"
+      "  dcuop doctor --message slurm-812.out\n"
+      "  dcuop rule DCU210                    more about a finding");
   auto* target = command->add_option("target", request->target, "A .so file, or an op's name or directory")
                      ->type_name("OP|FILE.so");
-  command
-      ->add_option("--arch", request->archs, "Judge launch for this target id instead of the visible devices")
-      ->type_name("ARCH[,ARCH]")
-      ->allow_extra_args(false);
+  add_arch_option(*command, request->archs, "Judge launch for this target id instead of the visible devices");
+  add_sarif_option(*command, request->sarif);
   auto* torch_cache =
       command
           ->add_flag("--torch-extensions", request->torch_extensions,

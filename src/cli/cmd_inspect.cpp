@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "arch_option.hpp"
 #include "command.hpp"
 #include "cooperative.hpp"
 #include "entry_view.hpp"
@@ -30,21 +31,6 @@ struct Request {
   std::uint64_t blocks = 0;
   std::uint32_t cus = 0;
 };
-
-std::vector<std::string> checked_archs(const std::vector<std::string>& given) {
-  std::vector<std::string> archs;
-  for (const auto& part : given) {
-    for (const auto& arch : split(part, ',')) {
-      const auto target = elf::TargetId::parse(arch);
-      if (!target) {
-        throw Error(ExitCode::usage, "--arch " + arch + " is not a target id",
-                    "write it like gfx936, gfx90a:sramecc+:xnack- or gfx9-4-generic");
-      }
-      archs.push_back(target->text());
-    }
-  }
-  return archs;
-}
 
 void answer(Context& context, nlohmann::json document) {
   document["schema"] = 1;
@@ -80,7 +66,8 @@ std::vector<LaunchVerdict> judge_all(Context& context, const Inspection& inspect
 
 ExitCode run(Context& context, const Request& request) {
   const auto path = absolute_from(request.file, context.working_directory);
-  const InspectWish wish{checked_archs(request.archs), request.kernel, request.threads, request.dynamic_lds};
+  const InspectWish wish{checked_archs(request.archs, ArchOf::code), request.kernel, request.threads,
+                         request.dynamic_lds};
   if (!request.newer.empty()) {
     if (request.blocks > 0) {
       throw Error(ExitCode::usage, "--blocks asks about one file", "give one of the two files");
@@ -129,9 +116,7 @@ void add_inspect(Commands& commands) {
       ->required()
       ->type_name("");
   command->add_option("FILE2", request->newer, "A newer one, to be compared with it")->type_name("");
-  command->add_option("--arch", request->archs, "Only code for this target id (gfx90a: with any features)")
-      ->type_name("ARCH[,ARCH]")
-      ->allow_extra_args(false);
+  add_arch_option(*command, request->archs, "Only code for this target id (gfx90a: with any features)");
   command->add_option("--kernel", request->kernel, "Only this kernel: its name, mangled or not")
       ->type_name("NAME");
   auto* threads =

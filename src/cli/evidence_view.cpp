@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report_text.hpp"
+#include "sarif.hpp"
 
 #include "dcuop/doctor/live.hpp"
 #include "dcuop/doctor/message.hpp"
@@ -20,9 +21,8 @@ namespace {
 
 using Findings = std::vector<finding::Finding>;
 
-bool has_error(const Findings& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const auto& finding) { return finding.severity == finding::Severity::error; });
+ExitCode exit_code(const Findings& findings) {
+  return finding::has_error(findings) ? ExitCode::failed : ExitCode::ok;
 }
 
 /// Of several reports one: headline, findings, their count, facts.
@@ -45,7 +45,7 @@ void print(Context& context, const Page& page) {
   const ReportStyle style{zh ? finding::LanguageOfText::zh : finding::LanguageOfText::en, verbose,
                           context.environment.get("HOME").value_or("")};
   terminal.answer(terminal.styled(zh ? page.headline_chinese : page.headline,
-                                  has_error(page.findings) ? Style::red : Style::green));
+                                  finding::has_error(page.findings) ? Style::red : Style::green));
   print_findings(terminal, page.findings, style);
   if (!page.findings.empty()) {
     terminal.answer("  " + count_line(page.findings, style));
@@ -107,21 +107,28 @@ ExitCode run_process(Context& context, const EvidenceRequest& request) {
   const auto machine = context.machine();
   const auto report =
       doctor::examine_process(process, {request.archs, request.file, context.working_directory}, machine);
-  const bool bad = has_error(report.findings) || (report.file && has_error(report.file->findings));
+  auto findings = report.findings;
+  if (report.file) {
+    findings.insert(findings.begin(), report.file->findings.begin(), report.file->findings.end());
+    finding::sort_findings(findings);
+  }
+  const auto code = exit_code(findings);
+  if (request.sarif) {
+    answer_sarif(context, findings);
+    return code;
+  }
   if (context.json()) {
     context.terminal.answer(json_text(doctor::to_json(process, report), 2));
-    return bad ? ExitCode::failed : ExitCode::ok;
+    return code;
   }
-  Page page{report.headline, report.headline_chinese, report.findings, report.facts};
+  Page page{report.headline, report.headline_chinese, std::move(findings), report.facts};
   if (report.file) {
     const auto name = std::filesystem::path(request.file).filename().string();
     page.headline = name + " in " + process.title() + ": " + report.file->headline;
     page.headline_chinese = process.title() + " 中的 " + name + "：" + report.file->headline_chinese;
-    page.findings.insert(page.findings.begin(), report.file->findings.begin(), report.file->findings.end());
-    finding::sort_findings(page.findings);
   }
   print(context, page);
-  return bad ? ExitCode::failed : ExitCode::ok;
+  return code;
 }
 
 ExitCode run_message(Context& context, const EvidenceRequest& request) {
@@ -133,17 +140,18 @@ ExitCode run_message(Context& context, const EvidenceRequest& request) {
   const auto machine = context.machine();
   const auto facts = doctor::gather_facts(machine, context.python_wish());
   const auto report = doctor::examine_message(question, facts, machine);
-  const bool bad = has_error(report.findings) || (report.diagnosis && has_error(report.diagnosis->findings));
-  if (context.json()) {
-    context.terminal.answer(json_text(doctor::to_json(report), 2));
-    return bad ? ExitCode::failed : ExitCode::ok;
-  }
   Page page{report.headline, report.headline_chinese, report.findings, report.facts};
   if (report.diagnosis) {
     add(page, *report.diagnosis);
   }
-  print(context, page);
-  return bad ? ExitCode::failed : ExitCode::ok;
+  if (request.sarif) {
+    answer_sarif(context, page.findings);
+  } else if (context.json()) {
+    context.terminal.answer(json_text(doctor::to_json(report), 2));
+  } else {
+    print(context, page);
+  }
+  return exit_code(page.findings);
 }
 
 } // namespace dcuop::cli

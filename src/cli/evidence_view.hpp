@@ -13,6 +13,7 @@ struct EvidenceRequest {
   std::string message;            ///< --message: a file, or "-"; empty: not asked
   std::string file;               ///< a library besides; empty: none
   std::vector<std::string> archs; ///< --arch, canonical
+  bool sarif = false;
 };
 
 /// Adds --pid and --message; `into` must live as long.

@@ -1,21 +1,15 @@
 #include "torch_cache_view.hpp"
 
-#include <algorithm>
-
 #include <nlohmann/json.hpp>
 
 #include "report_text.hpp"
+#include "sarif.hpp"
 
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
 namespace {
-
-bool has_error(const doctor::TorchCacheReport& report) {
-  return std::any_of(report.findings.begin(), report.findings.end(),
-                     [](const auto& finding) { return finding.severity == finding::Severity::error; });
-}
 
 std::string headline(const doctor::TorchCacheReport& report, const Environment& environment, bool zh) {
   const auto place = shortened(report.root.path, environment) + " (" + report.root.origin + ")";
@@ -32,7 +26,7 @@ void print(Context& context, const doctor::TorchCacheReport& report) {
   const ReportStyle style{zh ? finding::LanguageOfText::zh : finding::LanguageOfText::en, true,
                           context.environment.get("HOME").value_or("")};
   terminal.answer(terminal.styled(headline(report, context.environment, zh),
-                                  has_error(report) ? Style::red : Style::green));
+                                  finding::has_error(report.findings) ? Style::red : Style::green));
   print_findings(terminal, report.findings, style);
   for (const auto& path : report.removed) {
     terminal.answer((zh ? "  已删除  " : "  removed  ") + shortened(path, context.environment));
@@ -48,16 +42,18 @@ void print(Context& context, const doctor::TorchCacheReport& report) {
 
 } // namespace
 
-ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion& question) {
+ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion& question, bool sarif) {
   const auto machine = context.machine();
   const auto facts = doctor::gather_facts(machine, context.python_wish());
   const auto report = doctor::examine_torch_cache(question, facts, machine);
-  if (context.json()) {
+  if (sarif) {
+    answer_sarif(context, report.findings);
+  } else if (context.json()) {
     context.terminal.answer(json_text(doctor::to_json(report), 2));
   } else {
     print(context, report);
   }
-  return has_error(report) ? ExitCode::failed : ExitCode::ok;
+  return finding::has_error(report.findings) ? ExitCode::failed : ExitCode::ok;
 }
 
 } // namespace dcuop::cli

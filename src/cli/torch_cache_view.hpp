@@ -8,6 +8,7 @@
 namespace dcuop::cli {
 
 /// Examines, fixes when asked to, prints. `failed` while a finding of severity error stands.
-[[nodiscard]] ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion& question);
+[[nodiscard]] ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion& question,
+                                            bool sarif);
 
 } // namespace dcuop::cli

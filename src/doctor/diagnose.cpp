@@ -11,11 +11,6 @@ namespace {
 
 using finding::Severity;
 
-bool has_error(const Findings& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const finding::Finding& finding) { return finding.severity == Severity::error; });
-}
-
 void apply(const std::vector<Check>& checks, CaseFile& file, Report& report) {
   for (const auto& check : checks) {
     check.apply(file, report.findings);
@@ -45,7 +40,7 @@ Verdict verdict_of(const Findings& findings) {
 
 void examine_file(CaseFile& file, Report& report) {
   apply(sanity_checks(), file, report);
-  if (has_error(report.findings)) {
+  if (finding::has_error(report.findings)) {
     return;
   }
   file.trace_load();

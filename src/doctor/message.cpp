@@ -81,11 +81,6 @@ void judge_file(const MessageQuestion& question, const EnvironmentFacts& facts, 
   report.claim_holds = holds(cause, *report.diagnosis, report.file);
 }
 
-bool has_error(const std::vector<finding::Finding>& findings) {
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const finding::Finding& one) { return one.severity == Severity::error; });
-}
-
 finding::Finding contradicted(const MessageReport& report) {
   auto finding = finding::make_finding(
       "DCU790", {{"claim", report.clues.front().says}, {"file", report.file.filename().string()}});
@@ -221,7 +216,7 @@ MessageReport examine_message(const MessageQuestion& question, const Environment
     if (report.file_is_here) {
       judge_file(question, facts, machine, report);
       // What is read of the file itself is better than what a message says of it.
-      finding.severity = has_error(report.diagnosis->findings) || report.claim_holds == false
+      finding.severity = finding::has_error(report.diagnosis->findings) || report.claim_holds == false
                              ? Severity::note
                              : finding.severity;
       if (report.claim_holds == false) {

@@ -66,6 +66,9 @@ json sarif_result(const Finding& finding) {
   }
   json result = {
       {"ruleId", finding.rule}, {"level", sarif_level(finding.severity)}, {"message", {{"text", message}}}};
+  if (const Rule* rule = find_rule(finding.rule); rule != nullptr) {
+    result["ruleIndex"] = rule - rules().data();
+  }
   if (finding.subject.starts_with('/')) {
     result["locations"] =
         json::array({{{"physicalLocation", {{"artifactLocation", {{"uri", file_uri(finding.subject)}}}}}}});
@@ -101,6 +104,7 @@ json to_sarif(const std::vector<Finding>& findings, std::string_view tool_versio
     results.push_back(sarif_result(finding));
   }
   json run = {{"tool", {{"driver", {{"name", "dcuop"}, {"version", tool_version}, {"rules", driver_rules}}}}},
+              {"invocations", json::array({{{"executionSuccessful", true}}})},
               {"results", results}};
   return {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
           {"version", "2.1.0"},

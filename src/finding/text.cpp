@@ -94,6 +94,11 @@ std::string label_text(std::string_view label, LanguageOfText language) {
   return std::string(language == LanguageOfText::zh && known != labels.end() ? known->zh : label);
 }
 
+bool has_error(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return finding.severity == Severity::error; });
+}
+
 void sort_findings(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity > b.severity; });

@@ -74,9 +74,9 @@ using Values = std::map<std::string, std::string, std::less<>>;
 
 /// Most severe first, then the order given.
 void sort_findings(std::vector<Finding>& findings);
+[[nodiscard]] bool has_error(const std::vector<Finding>& findings);
 [[nodiscard]] nlohmann::json to_json(const Finding& finding);
 /// A SARIF 2.1.0 log with one run; subjects that are absolute paths become its locations.
-/// No subcommand writes it yet.
 [[nodiscard]] nlohmann::json to_sarif(const std::vector<Finding>& findings, std::string_view tool_version);
 
 } // namespace dcuop::finding

@@ -152,6 +152,9 @@ TEST(ToSarif, ListsRulesAndResultsWithEncodedPaths) {
   EXPECT_EQ(run["tool"]["driver"]["version"], "9.8.7");
   EXPECT_EQ(run["tool"]["driver"]["rules"].size(), rules().size());
   EXPECT_EQ(run["results"][0]["ruleId"], "DCU112");
+  for (const auto& result : run["results"]) {
+    EXPECT_EQ(run["tool"]["driver"]["rules"][result["ruleIndex"].get<std::size_t>()]["id"], result["ruleId"]);
+  }
   EXPECT_EQ(run["results"][0]["level"], "warning");
   EXPECT_EQ(run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
             "file:///tmp/a%20b/%231.so");

@@ -1,0 +1,19 @@
+#include "sarif.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "dcuop/support/json_text.hpp"
+
+namespace dcuop::cli {
+
+void add_sarif_option(CLI::App& subcommand, bool& into) {
+  subcommand.add_flag("--sarif", into, "The findings as SARIF 2.1.0 on stdout")
+      ->excludes(subcommand.get_parent()->get_option("--json"));
+}
+
+void answer_sarif(Context& context, const std::vector<finding::Finding>& findings) {
+  context.terminal.answer(json_text(finding::to_sarif(findings, DCUOP_VERSION), 2));
+}
+
+} // namespace dcuop::cli
