@@ -58,9 +58,9 @@ void add_saved_machine_options(CLI::App& subcommand, SavedMachine& into) {
   subcommand
       .add_option_function<std::string>(
           "--root", [&into](const std::string& text) { into.root = text; },
-          "Read /sys, /dev, /proc, /opt and /etc from DIR instead: a saved machine, an unpacked image. "
-          "Nothing of "
-          "it is started; Python, torch and the libraries of a process are still this machine's")
+          "Judge the machine whose / is DIR, an unpacked image, or of which /sys, /dev, /proc, /opt or /etc "
+          "were saved. Nothing of it is started; its Python, torch and libraries are read from its files. "
+          "Where it has none, those of this machine count")
       ->type_name("DIR");
   subcommand
       .add_option_function<std::string>(

@@ -48,11 +48,12 @@ bool mentions_torch(const elf::Image& image) {
 }
 
 /// torch._C, which `import torch` imports after libtorch_global_deps.so.
-std::vector<std::filesystem::path> extension_of(const probe::Torch& torch) {
+std::vector<std::filesystem::path> extension_of(const probe::Torch& torch,
+                                                const std::filesystem::path& root) {
   std::vector<std::filesystem::path> files;
   for (const auto& name : list_directory(torch.package)) {
     if (name.starts_with("_C.") && name.ends_with(".so")) {
-      files.push_back(torch.package / name);
+      files.push_back(followed_in(root, torch.package / name));
     }
   }
   return files;
@@ -85,21 +86,27 @@ std::filesystem::path real_path(const std::filesystem::path& path) {
 }
 
 const elf::Image* ImagePool::read(const std::filesystem::path& path) {
-  const auto key = real_path(path).string();
+  const auto key = key_of(path);
   if (const auto known = images_.find(key); known != images_.end()) {
     return known->second.get();
   }
   std::unique_ptr<elf::Image> image;
   try {
-    image = std::make_unique<elf::Image>(elf::read_image(path));
+    image = std::make_unique<elf::Image>(elf::read_image(followed_in(root_, path)));
   } catch (const Error& fault) {
     problems_[key] = fault.what();
   }
   return images_.emplace(key, std::move(image)).first->second.get();
 }
 
+std::string ImagePool::key_of(const std::filesystem::path& path) const {
+  // The real path of a name below /proc/<pid>/root would be one of this mount namespace.
+  return root_ != "/" && is_named_below(path, root_) ? inside(root_, path).string()
+                                                     : real_path(path).string();
+}
+
 std::string ImagePool::problem_of(const std::filesystem::path& path) const {
-  const auto problem = problems_.find(real_path(path).string());
+  const auto problem = problems_.find(key_of(path));
   return problem == problems_.end() ? std::string{} : problem->second;
 }
 
@@ -110,10 +117,12 @@ std::vector<std::filesystem::path> Process::files() const {
 }
 
 CaseFile::CaseFile(const Question& asked, const EnvironmentFacts& known, const probe::Machine& here)
-    : question(asked), facts(known), machine(here),
-      path(asked.file.empty() ? std::filesystem::path{} : absolute_from(asked.file, here.working_directory)),
-      file_name(path.filename().string()), identity(elf::identify(path)),
-      interpreter(interpreter_identity(known)) {
+    : question(asked), facts(known), machine(here), process_root(probe::process_root(here)),
+      file_name(asked.file.empty() ? ""
+                                   : absolute_from(asked.file, here.working_directory).filename().string()),
+      path(asked.file.empty() ? std::filesystem::path{}
+                              : followed_in(process_root, absolute_from(asked.file, here.working_directory))),
+      identity(elf::identify(path)), interpreter(interpreter_identity(known)), pool(process_root) {
   const bool readable = identity.kind == elf::FileKind::elf && identity.elf_class == interpreter.elf_class &&
                         identity.little_endian == interpreter.little_endian;
   if (readable) {
@@ -148,7 +157,7 @@ void CaseFile::trace_interpreter() {
     }
   }
   for (const auto& file : preload) {
-    append_unique(process.global, pool.read(file));
+    append_unique(process.global, pool.read(probe::inside(process_root, file)));
   }
   for (const auto& file : process.interpreter) {
     append_unique(process.global, pool.read(file));
@@ -158,13 +167,13 @@ void CaseFile::trace_interpreter() {
 void CaseFile::trace_torch(const probe::Torch& torch) {
   // torch/__init__.py opens this one, alone, with RTLD_GLOBAL; torch._C and what it brings stay RTLD_LOCAL
   // unless TORCH_USE_RTLD_GLOBAL asks for the old way.
-  const auto global_deps = torch.package / "lib" / "libtorch_global_deps.so";
+  const auto global_deps = followed_in(process_root, torch.package / "lib" / "libtorch_global_deps.so");
   std::vector<std::filesystem::path> libraries;
   if (identity_of(global_deps)) {
     libraries.push_back(global_deps);
   }
   // Before torch's libraries themselves: what its DT_NEEDED leads to need not be they.
-  const auto extension = extension_of(torch);
+  const auto extension = extension_of(torch, process_root);
   libraries.insert(libraries.end(), extension.begin(), extension.end());
   libraries.insert(libraries.end(), torch.libraries.begin(), torch.libraries.end());
   const bool all_global = machine.environment.get_nonempty("TORCH_USE_RTLD_GLOBAL").has_value();
@@ -275,14 +284,14 @@ elf::LoaderContext CaseFile::loader_context(std::vector<std::filesystem::path> a
   context.preload = path_list(machine.environment, "LD_PRELOAD", ": ");
   context.library_path = path_list(machine.environment, "LD_LIBRARY_PATH", ":;");
   context.already_loaded = std::move(already_loaded);
-  context.root = machine.is_saved ? "/" : machine.root;
-  if (machine.is_saved) {
+  context.root = process_root;
+  if (process_root != machine.root) {
     look_into_saved_machine(context.library_path);
   }
   return context;
 }
 
-/// The libraries of a process are this machine's, but for the directories (of a toolkit) that the file's own
+/// Of a saved machine without user space: the libraries of a process are this machine's, but for the directories (of a toolkit) that the file's own
 /// RUNPATH or LD_LIBRARY_PATH names and that the saved machine has.
 void CaseFile::look_into_saved_machine(std::vector<std::filesystem::path>& library_path) const {
   auto wanted = library_path;

@@ -19,11 +19,16 @@ namespace dcuop::doctor {
 /// Images by real path, each read once.
 class ImagePool {
  public:
+  /// `root`: the links of files below it are followed inside it.
+  explicit ImagePool(std::filesystem::path root) : root_(std::move(root)) {}
   /// nullptr when it cannot be read; problem_of() says why. Valid as long as the pool.
   const elf::Image* read(const std::filesystem::path& path);
   [[nodiscard]] std::string problem_of(const std::filesystem::path& path) const;
 
  private:
+  [[nodiscard]] std::string key_of(const std::filesystem::path& path) const;
+
+  std::filesystem::path root_;
   std::map<std::string, std::unique_ptr<elf::Image>> images_;
   std::map<std::string, std::string> problems_;
 };
@@ -59,8 +64,9 @@ struct CaseFile {
   const probe::Machine& machine;
 
   // Known from the start.
-  std::filesystem::path path; ///< absolute
+  std::filesystem::path process_root; ///< the tree that a process would load its files from
   std::string file_name;
+  std::filesystem::path path; ///< absolute
   elf::Identity identity, interpreter;
   const elf::Image* image = nullptr;
   std::string image_problem; ///< why `image` is absent though the file is an ELF file of this machine

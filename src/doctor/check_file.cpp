@@ -269,8 +269,7 @@ void check_tls(CaseFile& file, Findings& findings) {
 
 /// The file itself is looked at with the machine, which is also judged when the file cannot be read.
 void check_library_mounts(CaseFile& file, Findings& findings) {
-  const auto root = file.machine.is_saved ? std::filesystem::path("/") : file.machine.root;
-  const auto mountinfo = read_file(probe::inside(root, "/proc/self/mountinfo")).value_or("");
+  const auto mountinfo = read_file(probe::inside(file.process_root, "/proc/self/mountinfo")).value_or("");
   for (const auto& newcomer : file.newcomers) {
     const auto mount =
         newcomer.image == file.image ? std::nullopt : mount_of(real_path(newcomer.image->path), mountinfo);

@@ -16,15 +16,15 @@
 namespace dcuop::doctor {
 namespace {
 
-/// The file and the process are this machine's, whatever machine is judged.
+/// Of the machine that the process is on; who unpacks an image has none.
 std::filesystem::path proc_file(const CaseFile& file, const char* name) {
-  const auto root = file.machine.is_saved ? std::filesystem::path("/") : file.machine.root;
-  return probe::inside(root, std::filesystem::path("/proc/self") / name);
+  return probe::inside(file.process_root, std::filesystem::path("/proc/self") / name);
 }
 
 void check_mount(CaseFile& file, Findings& findings) {
-  if (file.image == nullptr) {
-    return;
+  const bool is_of_image = file.machine.is_saved && lies_below(file.path, file.process_root);
+  if (file.image == nullptr || (is_of_image && file.process_root != "/")) {
+    return; // how an image's file system will be mounted is not known
   }
   const auto mount = mount_of(real_path(file.path), read_file(proc_file(file, "mountinfo")).value_or(""));
   struct statvfs status {};

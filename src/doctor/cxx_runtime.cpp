@@ -61,19 +61,18 @@ std::string why_taken(const CaseFile& file, const path& library) {
 std::vector<path> places(const CaseFile& file) {
   std::vector<path> directories;
   for (const auto& part : split(file.machine.environment.get("LD_LIBRARY_PATH").value_or(""), ':')) {
-    directories.emplace_back(part);
+    directories.push_back(probe::inside(file.process_root, part));
   }
   if (const auto conda = file.machine.environment.get_nonempty("CONDA_PREFIX")) {
-    directories.push_back(path(*conda) / "lib");
+    directories.push_back(probe::inside(file.process_root, path(*conda) / "lib"));
   }
   if (file.facts.python) {
     directories.push_back(file.facts.python->prefix / "lib");
     directories.push_back(file.facts.python->base_prefix / "lib");
   }
-  const auto root = file.machine.is_saved ? path("/") : file.machine.root;
   for (const char* usual : {"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64",
                             "/usr/lib/aarch64-linux-gnu", "/usr/lib", "/usr/local/lib64"}) {
-    directories.push_back(probe::inside(root, usual));
+    directories.push_back(probe::inside(file.process_root, usual));
   }
   return directories;
 }

@@ -22,10 +22,13 @@ template <typename Ask> auto asked(std::string& problem, const Ask& ask) -> std:
   }
 }
 
+/// Why a program of a saved machine was not asked.
+constexpr std::string_view not_started = "nothing is started of ";
+
 using Lines = std::vector<FactLine>;
 
 void add_absent(Lines& lines, std::string_view name, const std::string& problem) {
-  lines.push_back({std::string(name), "none", problem});
+  lines.push_back({std::string(name), problem.starts_with(not_started) ? "unknown" : "none", problem});
 }
 
 void add_python(Lines& lines, const EnvironmentFacts& facts) {
@@ -36,8 +39,17 @@ void add_python(Lines& lines, const EnvironmentFacts& facts) {
   const auto& python = *facts.python;
   lines.push_back({"python", python.implementation + " " + python.version, python.origin});
   lines.push_back({"python executable", python.executable.string(), python.origin});
-  lines.push_back({"python EXT_SUFFIX", python.ext_suffix, "sysconfig"});
-  lines.push_back({"python include", python.include_dir.string(), "sysconfig"});
+  const bool was_asked = python.config_file.empty() && python.not_told.empty();
+  if (!python.ext_suffix.empty()) {
+    lines.push_back(
+        {"python EXT_SUFFIX", python.ext_suffix, was_asked ? "sysconfig" : python.config_file.string()});
+  }
+  if (!python.include_dir.empty()) {
+    lines.push_back({"python include", python.include_dir.string(), was_asked ? "sysconfig" : "its place"});
+  }
+  for (const auto& [fact, reason] : python.not_told) {
+    lines.push_back({"python " + fact, "unknown", reason});
+  }
 }
 
 void add_torch(Lines& lines, const EnvironmentFacts& facts) {
@@ -168,8 +180,11 @@ std::string node_text(const probe::DeviceNode& node) {
 void add_host(Lines& lines, const EnvironmentFacts& facts) {
   const auto& host = facts.host;
   if (!facts.saved_root.empty()) {
-    lines.push_back({"machine", "saved in " + facts.saved_root.string() + "; nothing of it is started",
-                     "--root: /sys, /dev, /proc, /opt, /etc"});
+    lines.push_back(
+        {"machine", "saved in " + facts.saved_root.string() + "; nothing of it is started",
+         facts.saved_user_space
+             ? "--root: with its Python and libraries"
+             : "--root: it has neither ld.so nor a Python; Python, torch, libraries are this machine's"});
   }
   lines.push_back(
       {"container", host.container.there() ? host.container.kind : "none seen", host.container.evidence});
@@ -195,9 +210,8 @@ void add_host(Lines& lines, const EnvironmentFacts& facts) {
   }
 }
 
-/// What a saved machine's own compiler would have to be started for.
 std::string why_not_asked(const probe::Machine& machine) {
-  return "nothing below " + machine.root.string() + " is started";
+  return std::string(not_started) + machine.root.string();
 }
 
 } // namespace
@@ -208,8 +222,9 @@ EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::Python
   auto here = machine;
   if (machine.is_saved) {
     facts.saved_root = machine.root;
-    here.root = "/";
-    here.is_saved = false;
+    here.root = probe::process_root(machine);
+    here.is_saved = here.root != "/";
+    facts.saved_user_space = here.is_saved;
   }
   facts.python = asked(facts.python_problem, [&] { return probe::find_python(here, wish); });
   if (facts.python) {
@@ -228,7 +243,11 @@ EnvironmentFacts gather_facts(const probe::Machine& machine, const probe::Python
   } else {
     facts.hip_compiler = asked(facts.hip_compiler_problem, [&] { return probe::find_hip_compiler(machine); });
   }
-  facts.host_compiler = asked(facts.host_compiler_problem, [&] { return probe::find_host_compiler(here); });
+  if (here.is_saved) {
+    facts.host_compiler_problem = why_not_asked(machine);
+  } else {
+    facts.host_compiler = asked(facts.host_compiler_problem, [&] { return probe::find_host_compiler(here); });
+  }
   if (auto rocm = asked(facts.rocm_problem, [&] { return probe::find_rocm(machine); })) {
     facts.rocm = std::move(*rocm);
   }

@@ -452,7 +452,7 @@ LiveReport examine_process(const LiveProcess& process, const LiveQuestion& quest
                            const probe::Machine& machine) {
   const auto facts = facts_of(process, machine);
   const auto there = machine_of(process, machine);
-  LiveCase live{process, facts, question, there, {}, {}};
+  LiveCase live{process, facts, question, there, ImagePool(there.root), {}};
   live.loaded = libraries_of(process, live.pool);
   LiveReport report;
   for (const auto& check : checks) {

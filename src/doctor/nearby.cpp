@@ -45,7 +45,7 @@ std::vector<path> directories_of(const CaseFile& file) {
   }
   const auto library_path = file.machine.environment.get("LD_LIBRARY_PATH").value_or("");
   for (const auto& part : split(library_path, ':')) {
-    directories.emplace_back(part);
+    directories.push_back(probe::inside(file.process_root, part));
   }
   if (!file.path.empty()) {
     directories.push_back(file.path.parent_path());

@@ -25,7 +25,8 @@ constexpr std::size_t loaded_limit = 8192; // what damaged files can chain up to
 
 /// Where the search for a name ended.
 struct Found {
-  std::filesystem::path path; ///< empty: nowhere
+  std::filesystem::path path;   ///< empty: nowhere
+  std::filesystem::path origin; ///< the directory that it was found in, links in it not followed
   FoundBy by = FoundBy::not_found;
   std::vector<std::string> rejected;
   std::string problem;
@@ -50,8 +51,11 @@ class Loader {
  public:
   Loader(const Image& image, const LoaderContext& context)
       : context_(context), machine_(image.identity.machine), search_(context.root, machine_),
-        cache_(read_file_prefix(context.root / "etc/ld.so.cache", cache_limit).value_or(""), machine_,
+        cache_(read_file_prefix(inside(context.root, "/etc/ld.so.cache"), cache_limit).value_or(""), machine_,
                search_.hwcaps()) {
+    for (const auto& directory : context.library_path) {
+      library_path_.push_back(search_.rooted(directory));
+    }
     load_what_is_there();
     expand_from(0);
     first_new_ = nodes_.size();
@@ -85,6 +89,7 @@ class Loader {
   std::uint16_t machine_;
   SearchPaths search_;
   LdCache cache_;
+  std::vector<std::filesystem::path> library_path_;
   std::deque<Node> nodes_;                             // references stay valid as it grows
   std::unordered_map<std::string, std::size_t> index_; ///< SONAMEs, paths, and names asked for
   std::size_t first_new_ = 0;
@@ -105,7 +110,7 @@ Image Loader::shallow(const Image& image) {
 
 void Loader::load_what_is_there() {
   for (const auto& path : context_.already_loaded) {
-    add("", none, {.path = path, .by = FoundBy::already_loaded, .rejected = {}, .problem = {}});
+    add("", none, {.path = path, .origin = {}, .by = FoundBy::already_loaded, .rejected = {}, .problem = {}});
   }
   for (const auto& path : context_.preload) {
     Edge edge;
@@ -196,7 +201,7 @@ Found Loader::search(const std::string& name, std::size_t wanted_by) {
   if (runpath.empty() && search_rpaths(name, wanted_by, found)) {
     return found;
   }
-  if (search_directories(context_.library_path, name, FoundBy::library_path, found) ||
+  if (search_directories(library_path_, name, FoundBy::library_path, found) ||
       search_directories(search_.split(runpath, origin_of(wanted_by)), name, FoundBy::runpath, found) ||
       search_cache(name, no_default_directories, found) || no_default_directories) {
     return found;
@@ -229,7 +234,7 @@ bool Loader::search_cache(const std::string& name, bool no_default_directories, 
   if (cached.empty()) {
     return false;
   }
-  const std::filesystem::path candidate = context_.root / cached.relative_path();
+  const std::filesystem::path candidate = search_.rooted(cached);
   if (no_default_directories) {
     for (const auto& directory : search_.default_directories()) {
       if (lies_below(candidate, directory)) {
@@ -255,7 +260,8 @@ bool Loader::search_directories(const std::vector<std::filesystem::path>& direct
 /// open_verify: a file of another class or machine is passed over, as is one that cannot be opened; any other
 /// fault ends the search there.
 bool Loader::accept(const std::filesystem::path& candidate, FoundBy by, Found& found) const {
-  const Identity identity = identify(candidate);
+  const std::filesystem::path file = search_.real(candidate);
+  const Identity identity = identify(file);
   const auto reject = [&](const std::string& why) {
     found.rejected.push_back(candidate.string() + ": " + why);
     return false;
@@ -286,7 +292,8 @@ bool Loader::accept(const std::filesystem::path& candidate, FoundBy by, Found& f
     }
     break;
   }
-  found.path = candidate;
+  found.path = file;
+  found.origin = candidate.parent_path();
   found.by = by;
   return true;
 }
@@ -296,7 +303,9 @@ std::filesystem::path Loader::origin_of(std::size_t node) const {
     return {};
   }
   std::error_code error;
-  return std::filesystem::absolute(nodes_[node].image.path, error).parent_path();
+  const Node& known = nodes_[node];
+  const auto directory = known.found.origin.empty() ? known.image.path.parent_path() : known.found.origin;
+  return std::filesystem::absolute(directory, error);
 }
 
 Closure Loader::closure() const {

@@ -5,6 +5,8 @@
 
 #include <elf.h>
 
+#include "dcuop/support/files.hpp"
+
 namespace dcuop::elf {
 
 namespace fs = std::filesystem;
@@ -68,13 +70,23 @@ std::vector<std::string> usable_hwcaps(std::uint16_t machine) {
 SearchPaths::SearchPaths(fs::path root, std::uint16_t machine)
     : root_(std::move(root)), machine_(machine), hwcaps_(usable_hwcaps(machine)) {}
 
-std::string SearchPaths::expand(std::string_view text, const fs::path& origin) const {
+fs::path SearchPaths::rooted(const fs::path& path) const {
+  return root_ != "/" && path.is_absolute() && !is_named_below(path, root_) ? root_ / path.relative_path()
+                                                                            : path;
+}
+
+fs::path SearchPaths::real(const fs::path& rooted) const {
+  return followed_in(root_, rooted);
+}
+
+fs::path SearchPaths::expand(std::string_view text, const fs::path& origin) const {
   // $LIB is what the distribution built its glibc with.
-  const bool debian = is_there(root_ / "lib" / multiarch(machine_));
+  const bool debian = is_there(real(root_ / "lib" / multiarch(machine_)));
   const std::string lib = debian ? std::string("lib/").append(multiarch(machine_)) : "lib64";
   const std::string platform = machine_ == EM_AARCH64 ? "aarch64" : "x86_64";
   const std::array<std::pair<std::string_view, std::string>, 3> tokens = {
       {{"ORIGIN", origin.string()}, {"LIB", lib}, {"PLATFORM", platform}}};
+  const bool is_own = token_length(text, "ORIGIN") > 0;
   std::string expanded;
   while (!text.empty()) {
     std::size_t length = 0;
@@ -93,7 +105,7 @@ std::string SearchPaths::expand(std::string_view text, const fs::path& origin) c
     }
     text.remove_prefix(length);
   }
-  return expanded;
+  return is_own ? fs::path(expanded) : rooted(expanded);
 }
 
 std::vector<fs::path> SearchPaths::split(std::string_view list, const fs::path& origin) const {
@@ -101,7 +113,7 @@ std::vector<fs::path> SearchPaths::split(std::string_view list, const fs::path& 
   while (!list.empty()) {
     const std::size_t end = list.find(':');
     const std::string_view element = list.substr(0, end);
-    directories.emplace_back(element.empty() ? "." : expand(element, origin));
+    directories.push_back(element.empty() ? fs::path(".") : expand(element, origin));
     list = end == std::string_view::npos ? std::string_view{} : list.substr(end + 1);
   }
   return directories;
@@ -118,14 +130,17 @@ std::vector<fs::path> SearchPaths::candidates(const fs::path& directory, const s
   if (!directory_exists(directory)) {
     return found;
   }
+  const auto has = [this](const fs::path& path) {
+    return is_there(real(path.parent_path()) / path.filename());
+  };
   if (!hwcaps_.empty() && directory_exists(directory / "glibc-hwcaps")) {
     for (const std::string& hwcap : hwcaps_) {
-      if (const fs::path path = directory / "glibc-hwcaps" / hwcap / name; is_there(path)) {
+      if (const fs::path path = directory / "glibc-hwcaps" / hwcap / name; has(path)) {
         found.push_back(path);
       }
     }
   }
-  if (const fs::path path = directory / name; is_there(path)) {
+  if (const fs::path path = directory / name; has(path)) {
     found.push_back(path);
   }
   return found;
@@ -137,7 +152,7 @@ bool SearchPaths::directory_exists(const fs::path& directory) {
     return known->second;
   }
   std::error_code error;
-  return directories_.emplace(directory, fs::is_directory(directory, error)).first->second;
+  return directories_.emplace(directory, fs::is_directory(real(directory), error)).first->second;
 }
 
 } // namespace dcuop::elf

@@ -18,12 +18,19 @@ class SearchPaths {
  public:
   SearchPaths(std::filesystem::path root, std::uint16_t machine);
 
-  /// $ORIGIN, $LIB and $PLATFORM, with or without braces; other tokens stay as they are.
-  [[nodiscard]] std::string expand(std::string_view text, const std::filesystem::path& origin) const;
+  /// $ORIGIN, $LIB and $PLATFORM, with or without braces; other tokens stay as they are. What does not begin with
+  /// $ORIGIN is rooted.
+  [[nodiscard]] std::filesystem::path expand(std::string_view text,
+                                             const std::filesystem::path& origin) const;
 
   /// The directories of a DT_RPATH or DT_RUNPATH; an empty element is the working directory.
   [[nodiscard]] std::vector<std::filesystem::path> split(std::string_view list,
                                                          const std::filesystem::path& origin) const;
+
+  /// The place in `root` of a path as it is named there.
+  [[nodiscard]] std::filesystem::path rooted(const std::filesystem::path& path) const;
+  /// The same with its links followed: to be read.
+  [[nodiscard]] std::filesystem::path real(const std::filesystem::path& rooted) const;
 
   /// The trusted directories of `root`, in the order of the distributions' glibc.
   [[nodiscard]] std::vector<std::filesystem::path> default_directories() const;

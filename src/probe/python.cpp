@@ -10,6 +10,7 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
+#include "python_files.hpp"
 
 namespace dcuop::probe {
 
@@ -40,6 +41,9 @@ Python python_from(const std::string& answer, const Choice& choice, Kind kind);
 Python find_python(const Machine& machine, const PythonWish& wish) {
   if (!wish.answer.empty()) {
     return python_from(checked_answer(wish), {wish.path, wish.origin}, Kind::program);
+  }
+  if (machine.is_saved) {
+    return python_in_tree(machine, wish);
   }
   const Choice choice = choose(machine, wish);
   const Kind kind = kind_of(choice.path);

@@ -28,8 +28,8 @@ struct Library {
   FileIdentity identity;
 };
 
-std::optional<fs::path> package_on(const std::vector<fs::path>& search_path);
-std::vector<Library> libraries_of(const fs::path& package);
+std::optional<fs::path> package_on(const fs::path& root, const std::vector<fs::path>& search_path);
+std::vector<Library> libraries_of(const fs::path& root, const fs::path& package);
 bool touched_lately(const std::vector<Library>& libraries);
 Digest question_of(const Machine& machine, const Python& python, const fs::path& package,
                    const std::vector<Library>& libraries);
@@ -40,11 +40,11 @@ Torch torch_from(const std::string& answer);
 } // namespace
 
 std::optional<Torch> find_torch(const Machine& machine, const Python& python) {
-  const std::optional<fs::path> package = package_on(python.search_path);
+  const std::optional<fs::path> package = package_on(machine.root, python.search_path);
   if (!package) {
     return std::nullopt;
   }
-  const std::vector<Library> libraries = libraries_of(*package);
+  const std::vector<Library> libraries = libraries_of(machine.root, *package);
   const auto read = [&] { return read_torch(machine, python, *package, libraries); };
   if (touched_lately(libraries)) {
     return torch_from(read().value);
@@ -65,27 +65,27 @@ std::string Torch::summary() const {
 
 namespace {
 
-bool is_present(const fs::path& path) {
+bool is_present(const fs::path& root, const fs::path& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored);
+  return fs::exists(followed_in(root, path), ignored);
 }
 
 // ---- where torch is ----
 
 /// The target of a setuptools editable install: __editable___torch_<version>_finder.py maps package names to
 /// source directories (https://setuptools.pypa.io/en/latest/userguide/development_mode.html).
-std::optional<fs::path> editable_package(const fs::path& site_directory) {
+std::optional<fs::path> editable_package(const fs::path& root, const fs::path& site_directory) {
   for (const std::string& name : list_directory(site_directory)) {
     if (!name.starts_with("__editable___torch_") || !name.ends_with("_finder.py")) {
       continue;
     }
-    const std::string text = read_file(site_directory / name).value_or("");
+    const std::string text = read_file(followed_in(root, site_directory / name)).value_or("");
     constexpr std::string_view key = "'torch': '";
     const std::size_t start = text.find(key);
     const std::size_t end = start == std::string::npos ? start : text.find('\'', start + key.size());
     if (end != std::string::npos) {
-      fs::path package = text.substr(start + key.size(), end - start - key.size());
-      if (is_present(package / "__init__.py")) {
+      fs::path package = inside(root, text.substr(start + key.size(), end - start - key.size()));
+      if (is_present(root, package / "__init__.py")) {
         return package;
       }
     }
@@ -93,15 +93,15 @@ std::optional<fs::path> editable_package(const fs::path& site_directory) {
   return std::nullopt;
 }
 
-std::optional<fs::path> package_on(const std::vector<fs::path>& search_path) {
+std::optional<fs::path> package_on(const fs::path& root, const std::vector<fs::path>& search_path) {
   for (const fs::path& directory : search_path) {
-    if (is_present(directory / "torch/__init__.py")) {
-      return directory / "torch";
+    if (is_present(root, directory / "torch/__init__.py")) {
+      return followed_in(root, directory / "torch");
     }
   }
   // Python asks the finders of editable installs only when the search path has nothing.
   for (const fs::path& directory : search_path) {
-    if (auto package = editable_package(directory)) {
+    if (auto package = editable_package(root, directory)) {
       return package;
     }
   }
@@ -121,13 +121,15 @@ constexpr std::array library_names = {
     "libtorch.so",     "libtorch_python.so"};
 constexpr std::array needed_names = {"libc10.so", "libtorch_cpu.so", "libtorch_python.so"};
 
-std::vector<Library> libraries_of(const fs::path& package) {
+std::vector<Library> libraries_of(const fs::path& root, const fs::path& package) {
   std::vector<Library> libraries;
   for (const char* name : library_names) {
     Library library{package / "lib" / name, {}, {}};
-    if (const auto identity = identity_of(library.link)) {
+    const fs::path file = followed_in(root, library.link);
+    if (const auto identity = identity_of(file)) {
       std::error_code error;
-      library.file = fs::canonical(library.link, error);
+      const bool is_followed = root != "/" && is_named_below(file, root);
+      library.file = is_followed ? file : fs::canonical(file, error);
       library.identity = *identity;
       libraries.push_back(std::move(library));
     }
@@ -140,7 +142,7 @@ std::vector<Library> libraries_of(const fs::path& package) {
       missing.push_back((fs::path("lib") / name).string());
     }
   }
-  if (!is_present(package / "version.py")) {
+  if (!is_present(root, package / "version.py")) {
     missing.emplace_back("version.py");
   }
   if (!missing.empty()) {
@@ -259,7 +261,7 @@ Headers find_headers(const Machine& machine, const Python& python, const fs::pat
   Headers headers;
   const auto is_there = [&](const fs::path& path) {
     headers.looked_for.push_back(path);
-    return is_present(path);
+    return is_present(machine.root, path);
   };
   const fs::path own = package / "include";
   const fs::path api = "torch/csrc/api/include";
@@ -268,7 +270,8 @@ Headers find_headers(const Machine& machine, const Python& python, const fs::pat
   } else if (is_there(machine.root / "usr/include/ATen/ATen.h")) {
     headers.include_dirs = {machine.root / "usr/include" / api};
   }
-  std::erase_if(headers.include_dirs, [](const fs::path& directory) { return !is_present(directory); });
+  std::erase_if(headers.include_dirs,
+                [&machine](const fs::path& directory) { return !is_present(machine.root, directory); });
 
   const fs::path header = "pybind11/pybind11.h";
   if (is_there(own / header) || is_there(machine.root / "usr/include" / header) ||
@@ -285,11 +288,11 @@ Headers find_headers(const Machine& machine, const Python& python, const fs::pat
   return headers;
 }
 
-std::vector<fs::path> extension_modules(const fs::path& package) {
+std::vector<fs::path> extension_modules(const fs::path& root, const fs::path& package) {
   std::vector<fs::path> modules;
   for (const std::string& name : list_directory(package)) {
     if (name.starts_with("_C.") && name.ends_with(".so")) {
-      modules.push_back(package / name);
+      modules.push_back(followed_in(root, package / name));
     }
   }
   return modules;
@@ -321,7 +324,7 @@ json texts(const std::vector<fs::path>& paths) {
 Answer read_torch(const Machine& machine, const Python& python, const fs::path& package,
                   const std::vector<Library>& libraries) {
   std::map<std::string, std::string> version =
-      parse_version_file(read_file(package / "version.py").value_or(""));
+      parse_version_file(read_file(followed_in(machine.root, package / "version.py")).value_or(""));
   if (version["__version__"].empty()) {
     fail_incomplete(package, "version.py says no __version__");
   }
@@ -364,7 +367,7 @@ Answer read_torch(const Machine& machine, const Python& python, const fs::path& 
   answer["identity"] = identity.finish().hex();
 
   std::vector<fs::path> pybind11_holders = {files.back()}; // libtorch_python.so is the last
-  std::ranges::move(extension_modules(package), std::back_inserter(pybind11_holders));
+  std::ranges::move(extension_modules(machine.root, package), std::back_inserter(pybind11_holders));
   const Pybind11Abi pybind11 = find_pybind11_abi(pybind11_holders).value_or(Pybind11Abi{});
   answer["pybind11"] = {pybind11.compiler, pybind11.stdlib, pybind11.build_abi};
 

@@ -1,12 +1,13 @@
 // A path in another tree: what openat2(2) does with RESOLVE_IN_ROOT, for kernels and file names that do not
 // exist.
 
+#include <algorithm>
 #include <deque>
+#include <iterator>
 
-#include "dcuop/probe/machine.hpp"
 #include "dcuop/support/files.hpp"
 
-namespace dcuop::probe {
+namespace dcuop {
 
 namespace {
 
@@ -19,13 +20,21 @@ void put_in_front(Parts& parts, const fs::path& path) {
 
 } // namespace
 
+bool is_named_below(const fs::path& path, const fs::path& root) {
+  return std::mismatch(path.begin(), path.end(), root.begin(), root.end()).second == root.end();
+}
+
 fs::path inside(const fs::path& root, const fs::path& path) {
   if (root == "/") {
     return path;
   }
   constexpr int most_links = 40; // as the kernel: ELOOP
   Parts parts;
-  put_in_front(parts, lies_below(path, root) ? relative_below(path, root) : path);
+  put_in_front(parts, path);
+  if (is_named_below(path, root)) {
+    const fs::path above = root.relative_path();
+    parts.erase(parts.begin(), parts.begin() + std::distance(above.begin(), above.end()));
+  }
   fs::path place = root;
   int links = 0;
   while (!parts.empty()) {
@@ -52,4 +61,8 @@ fs::path inside(const fs::path& root, const fs::path& path) {
   return place;
 }
 
-} // namespace dcuop::probe
+fs::path followed_in(const fs::path& root, const fs::path& path) {
+  return root != "/" && is_named_below(path, root) ? inside(root, path) : path;
+}
+
+} // namespace dcuop

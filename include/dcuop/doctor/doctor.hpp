@@ -37,10 +37,11 @@ struct EnvironmentFacts {
   probe::Host host;
   probe::ToolkitUses toolkits;
   std::filesystem::path saved_root; ///< of a saved machine (--root); empty: this machine
+  bool saved_user_space = false;    ///< Python, torch and libraries are those of saved_root
 };
-/// Never throws for what the machine is like: see the *_problem members. Of a saved machine, Python, torch and
-/// the host compiler are still this machine's, and its own HIP compiler is not asked, as nothing of it is
-/// started. `rocminfo` is taken instead of running that.
+/// Never throws for what the machine is like: see the *_problem members. Of a saved machine nothing is
+/// started: its Python is read from its files, its compilers are not asked. One without user space
+/// (probe::process_root) is judged with this machine's Python, torch and host compiler. `rocminfo` is taken instead of running that.
 [[nodiscard]] EnvironmentFacts
 gather_facts(const probe::Machine& machine, const probe::PythonWish& wish,
              const std::optional<probe::SavedRocminfo>& rocminfo = std::nullopt);

@@ -18,7 +18,9 @@ struct LoaderContext {
   /// Files that the process has loaded already, in order (the interpreter first, torch's libraries): they and
   /// their dependencies satisfy a DT_NEEDED by SONAME before any search.
   std::vector<std::filesystem::path> already_loaded;
-  std::filesystem::path root = "/"; ///< another tree for /etc/ld.so.cache and the default directories
+  /// The tree that absolute paths are of, those of an RPATH and of a link too; what is found is named by where it
+  /// really lies. A file outside of it keeps its own $ORIGIN.
+  std::filesystem::path root = "/";
 };
 
 /// How a name was found.

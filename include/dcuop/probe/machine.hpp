@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "dcuop/support/environment.hpp"
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/memo.hpp"
 #include "dcuop/support/process.hpp"
 
@@ -16,15 +17,15 @@ struct Machine {
   const MemoStore& memos;
   std::filesystem::path working_directory;
   std::filesystem::path root = "/"; ///< another tree for /sys, /dev, /proc, /opt, /etc
-  /// `root` holds another machine or a container's image (--root): nothing in it is started, its devices are
-  /// not opened, and Python, torch and the libraries of a process are still this machine's.
+  /// `root` holds another machine or a container's image (--root): nothing in it is started, and its devices are
+  /// not opened.
   bool is_saved = false;
 };
 
-/// Where `path` lies in the tree `root`. Links are followed as if `root` were "/", so that none leads out of
-/// it; what does not exist is kept as written. A path below `root` is taken as such. With "/", the path
-/// itself.
-[[nodiscard]] std::filesystem::path inside(const std::filesystem::path& root,
-                                           const std::filesystem::path& path);
+using dcuop::inside;
+
+/// The tree that Python, torch and the libraries of a process are taken from: `root`, but "/" for a saved machine
+/// of which only /sys, /dev, /proc, /opt and /etc were kept: it has neither ld.so nor a Python.
+[[nodiscard]] std::filesystem::path process_root(const Machine& machine);
 
 } // namespace dcuop::probe

@@ -21,6 +21,13 @@ struct Python {
   std::filesystem::path include_dir; ///< sysconfig "include"
   std::vector<std::filesystem::path> search_path; ///< sys.path's directories without the working directory
   std::filesystem::path prefix, base_prefix;
+  /// Of a Python that was not asked but read (another tree's): where EXT_SUFFIX is from, and what its files do not
+  /// tell. `search_path`, `prefix` and the like are then where they lie here.
+  std::filesystem::path config_file;
+  struct NotTold {
+    std::string fact, reason;
+  };
+  std::vector<NotTold> not_told;
 };
 
 /// Which interpreter somebody asked for, and where: "--python", or the place in a configuration file.
@@ -36,7 +43,9 @@ struct PythonWish {
   std::string answer;
 };
 
-/// A wish goes before DCUOP_PYTHON, that before the active venv or conda environment. Throws Error(environment) when there is none, or it does not answer.
+/// A wish goes before DCUOP_PYTHON, that before the active venv or conda environment. Throws
+/// Error(environment) when there is none, or it does not answer. Of a saved machine it is that tree's Python, read
+/// from its files: nothing is started.
 [[nodiscard]] Python find_python(const Machine& machine, const PythonWish& wish);
 
 } // namespace dcuop::probe

@@ -69,4 +69,13 @@ std::vector<fs::path> remove_tree(const fs::path& path) noexcept;
 /// True for `base` itself too.
 [[nodiscard]] bool lies_below(const fs::path& path, const fs::path& base);
 
+/// Where `path` lies in the tree `root`. Links are followed as if `root` were "/", so that none leads out of
+/// it; what does not exist is kept as written. A path below `root` is taken as such. With "/", the path
+/// itself.
+[[nodiscard]] fs::path inside(const fs::path& root, const fs::path& path);
+/// Whether `path` is written as one of the tree `root`: unlike lies_below, whatever ".." it has behind that.
+[[nodiscard]] bool is_named_below(const fs::path& path, const fs::path& root);
+/// As inside() for what is written as one of the tree, else the path itself.
+[[nodiscard]] fs::path followed_in(const fs::path& root, const fs::path& path);
+
 } // namespace dcuop

@@ -40,10 +40,10 @@ std::string rpath(const std::string& path) {
   return " -Wl,--disable-new-dtags -Wl,-rpath,'" + path + "' ";
 }
 
-/// Nothing of this machine: an empty tree for the cache and the default directories.
+/// Nothing of this machine: another tree for the cache and the default directories.
 LoaderContext bare(const TemporaryDirectory& directory) {
   LoaderContext context;
-  context.root = directory / "root";
+  context.root = directory.path();
   return context;
 }
 
@@ -208,16 +208,16 @@ TEST(ResolveClosure, TakesNamesWithASlashAsPaths) {
 
 TEST(ResolveClosure, ReadsLdSoCacheThenTheDefaultDirectories) {
   const TemporaryDirectory directory;
-  const auto cached = library(directory, "root/opt/rocm/lib", "hip");
-  const auto plain = library(directory, "root/usr/lib", "plain");
-  directory.write("root/etc/ld.so.conf", "/opt/rocm/lib\n");
+  const auto cached = library(directory, "opt/rocm/lib", "hip");
+  const auto plain = library(directory, "usr/lib", "plain");
+  directory.write("etc/ld.so.conf", "/opt/rocm/lib\n");
   const auto a = library(directory, "l", "a", needs(cached) + " " + needs(plain));
   const Closure before = resolve_closure(read_image(a), bare(directory));
   EXPECT_EQ(of(before, "libhip.so.1").found_by, FoundBy::not_found);
   EXPECT_EQ(of(before, "libplain.so.1").found_by, FoundBy::default_directory);
   EXPECT_EQ(of(before, "libplain.so.1").path, plain);
 
-  if (std::system(("/sbin/ldconfig -X -r " + quoted(directory / "root") + " 2>/dev/null").c_str()) != 0) {
+  if (std::system(("/sbin/ldconfig -X -r " + quoted(directory.path()) + " 2>/dev/null").c_str()) != 0) {
     GTEST_SKIP() << "no ldconfig here";
   }
   const Closure after = resolve_closure(read_image(a), bare(directory));
@@ -233,23 +233,63 @@ TEST(ResolveClosure, ReadsLdSoCacheThenTheDefaultDirectories) {
   EXPECT_EQ(of(without, "libplain.so.1").found_by, FoundBy::not_found);
 }
 
+TEST(ResolveClosure, TakesAbsolutePathsAndLinksForThoseOfTheTree) {
+  const TemporaryDirectory directory;
+  const auto own = library(directory, "l", "own");
+  const auto deep = library(directory, "tree/srv/lib", "deep");
+  const auto there = library(directory, "tree/opt", "dep", needs(deep) + runpath("$ORIGIN/../beside"));
+  std::filesystem::create_symlink("/srv/lib", directory / "tree/beside");
+  std::filesystem::create_symlink("/opt", directory / "tree/link");
+  const auto a = library(directory, "l", "a", needs(own) + " " + needs(there) + runpath("$ORIGIN:/link"));
+  LoaderContext context;
+  context.root = directory / "tree";
+  const Closure closure = resolve_closure(read_image(a), context);
+  EXPECT_EQ(of(closure, "libown.so.1").path, own) << "$ORIGIN of a file outside stays outside";
+  EXPECT_EQ(of(closure, "libdep.so.1").path, there);
+  // $ORIGIN is /link there, not /opt: what the loader was told, not where that leads.
+  EXPECT_EQ(of(closure, "libdeep.so.1").path, deep);
+  EXPECT_TRUE(closure.complete());
+}
+
+TEST(ResolveClosure, NeverLeavesTheTree) {
+  const TemporaryDirectory directory;
+  const auto outside = library(directory, "out", "dep");
+  const std::string climb = "../../../../../../../../../../..";
+  std::filesystem::create_directories(directory / "tree/opt");
+  std::filesystem::create_symlink(directory / "out", directory / "tree/absolute");
+  std::filesystem::create_symlink(climb + (directory / "out").string(), directory / "tree/upwards");
+  for (const std::string& way :
+       {std::string("/absolute"), std::string("/upwards"), (directory / "out").string(),
+        "$ORIGIN/" + climb + (directory / "out").string()}) {
+    const auto a = library(directory, "tree/opt", "a", needs(outside) + runpath(way));
+    LoaderContext context;
+    context.root = directory / "tree";
+    EXPECT_EQ(of(resolve_closure(read_image(a), context), "libdep.so.1").found_by, FoundBy::not_found) << way;
+    context.root = "/";
+    EXPECT_EQ(of(resolve_closure(read_image(a), context), "libdep.so.1").found_by,
+              way.starts_with('/') && !way.starts_with(directory.path().string()) ? FoundBy::not_found
+                                                                                  : FoundBy::runpath)
+        << way;
+  }
+}
+
 TEST(ResolveClosure, SurvivesADamagedCache) {
   const TemporaryDirectory directory;
-  const auto cached = library(directory, "root/opt/rocm/lib", "hip");
-  directory.write("root/etc/ld.so.conf", "/opt/rocm/lib\n");
+  const auto cached = library(directory, "opt/rocm/lib", "hip");
+  directory.write("etc/ld.so.conf", "/opt/rocm/lib\n");
   const Image image = read_image(library(directory, "l", "a", needs(cached)));
-  if (std::system(("/sbin/ldconfig -X -r " + quoted(directory / "root") + " 2>/dev/null").c_str()) != 0) {
+  if (std::system(("/sbin/ldconfig -X -r " + quoted(directory.path()) + " 2>/dev/null").c_str()) != 0) {
     GTEST_SKIP() << "no ldconfig here";
   }
-  const std::string cache = test::content_of(directory / "root/etc/ld.so.cache");
+  const std::string cache = test::content_of(directory / "etc/ld.so.cache");
   ASSERT_GT(cache.size(), 100U);
   int found = 0;
   for (std::size_t at = 0; at < cache.size(); ++at) {
     std::string damaged = cache;
     damaged[at] = '\xff';
-    directory.write("root/etc/ld.so.cache", damaged);
+    directory.write("etc/ld.so.cache", damaged);
     found += resolve_closure(image, bare(directory)).complete() ? 1 : 0;
-    directory.write("root/etc/ld.so.cache", cache.substr(0, at));
+    directory.write("etc/ld.so.cache", cache.substr(0, at));
     EXPECT_FALSE(resolve_closure(image, bare(directory)).complete() && at < 60) << at;
   }
   EXPECT_GT(found, 10);

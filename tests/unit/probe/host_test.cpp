@@ -48,7 +48,11 @@ TEST_F(HostTest, InsideFollowsLinksWithinTheTree) {
   EXPECT_EQ(inside(root, "/opt/../../../opt/./dtk"), root / "opt/dtk-25.04");
   EXPECT_EQ(inside(root, root / "opt/dtk/lib"), root / "opt/dtk-25.04/lib") << "a path of the tree already";
   EXPECT_EQ(inside(root, "no/such/thing"), root / "no/such/thing");
+  EXPECT_EQ(inside(root, root / "../../etc/passwd"), root / "etc/passwd") << "no way up out of it";
+  EXPECT_EQ(inside(root, root / "opt/dtk/.."), root / "opt") << "of where the link leads";
   EXPECT_EQ(inside("/", "/opt/dtk/../x"), "/opt/dtk/../x");
+  EXPECT_EQ(followed_in(root, root / "opt/dtk/lib"), root / "opt/dtk-25.04/lib");
+  EXPECT_EQ(followed_in(root, "/opt/dtk/lib"), "/opt/dtk/lib") << "not of the tree";
 }
 
 TEST_F(HostTest, InsideEndsALoopOfLinks) {
