@@ -28,7 +28,7 @@ struct Library {
   FileIdentity identity;
 };
 
-std::optional<fs::path> package_on(const fs::path& root, const std::vector<fs::path>& search_path);
+std::optional<fs::path> package_on(const Machine& machine, const std::vector<fs::path>& search_path);
 std::vector<Library> libraries_of(const fs::path& root, const fs::path& package);
 bool touched_lately(const std::vector<Library>& libraries);
 Digest question_of(const Machine& machine, const Python& python, const fs::path& package,
@@ -40,7 +40,7 @@ Torch torch_from(const std::string& answer);
 } // namespace
 
 std::optional<Torch> find_torch(const Machine& machine, const Python& python) {
-  const std::optional<fs::path> package = package_on(machine.root, python.search_path);
+  const std::optional<fs::path> package = package_on(machine, python.search_path);
   if (!package) {
     return std::nullopt;
   }
@@ -74,18 +74,19 @@ bool is_present(const fs::path& root, const fs::path& path) {
 
 /// The target of a setuptools editable install: __editable___torch_<version>_finder.py maps package names to
 /// source directories (https://setuptools.pypa.io/en/latest/userguide/development_mode.html).
-std::optional<fs::path> editable_package(const fs::path& root, const fs::path& site_directory) {
+std::optional<fs::path> editable_package(const Machine& machine, const fs::path& site_directory) {
   for (const std::string& name : list_directory(site_directory)) {
     if (!name.starts_with("__editable___torch_") || !name.ends_with("_finder.py")) {
       continue;
     }
-    const std::string text = read_file(followed_in(root, site_directory / name)).value_or("");
+    const std::string text = read_file(followed_in(machine.root, site_directory / name)).value_or("");
     constexpr std::string_view key = "'torch': '";
     const std::size_t start = text.find(key);
     const std::size_t end = start == std::string::npos ? start : text.find('\'', start + key.size());
     if (end != std::string::npos) {
-      fs::path package = inside(root, text.substr(start + key.size(), end - start - key.size()));
-      if (is_present(root, package / "__init__.py")) {
+      const fs::path named = text.substr(start + key.size(), end - start - key.size());
+      fs::path package = machine.is_saved ? inside(machine.root, named) : named;
+      if (is_present(machine.root, package / "__init__.py")) {
         return package;
       }
     }
@@ -93,15 +94,15 @@ std::optional<fs::path> editable_package(const fs::path& root, const fs::path& s
   return std::nullopt;
 }
 
-std::optional<fs::path> package_on(const fs::path& root, const std::vector<fs::path>& search_path) {
+std::optional<fs::path> package_on(const Machine& machine, const std::vector<fs::path>& search_path) {
   for (const fs::path& directory : search_path) {
-    if (is_present(root, directory / "torch/__init__.py")) {
-      return followed_in(root, directory / "torch");
+    if (is_present(machine.root, directory / "torch/__init__.py")) {
+      return followed_in(machine.root, directory / "torch");
     }
   }
   // Python asks the finders of editable installs only when the search path has nothing.
   for (const fs::path& directory : search_path) {
-    if (auto package = editable_package(root, directory)) {
+    if (auto package = editable_package(machine, directory)) {
       return package;
     }
   }

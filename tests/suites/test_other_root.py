@@ -166,6 +166,16 @@ class TestInterpreter:
         facts = facts_of(run("env", "--json", "--root", image))
         assert facts["python"] == "cpython 3.9.18" and facts["torch"] == "5.6.7 cpu"
 
+    def test_an_editable_torch(self, run, image):
+        site = image / "usr/lib/python3.9/site-packages"
+        (image / "srv/checkout").mkdir(parents=True)
+        shutil.move(site / "torch", image / "srv/checkout/torch")
+        (image / "srv/link").symlink_to("/srv/checkout")
+        (site / "__editable___torch_9_8_7_finder.py").write_text("MAPPING = {'torch': '/srv/link/torch'}\n")
+        result = run("env", "--json", "--root", image)
+        assert facts_of(result)["torch"] == "9.8.7 cpu", str(result)
+        assert origins_of(result)["torch"] == str(image / "srv/checkout/torch/version.py")
+
     def test_a_tree_without_user_space_is_judged_with_this_machines(self, run, tmp_path):
         (tmp_path / "saved/etc").mkdir(parents=True)
         result = run("env", "--json", "--root", tmp_path / "saved")
