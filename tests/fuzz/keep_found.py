@@ -15,8 +15,8 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SEEDS = SOURCE / "tests/fuzz/seeds"
-MOST_FILES = 12
-MOST_BYTES = 8192
+MOST_FILES = 6
+MOST_BYTES = 4096
 LONGEST = 2048
 
 
