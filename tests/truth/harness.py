@@ -30,6 +30,8 @@ import recipes_device  # noqa: E402,F401
 import recipes_files  # noqa: E402,F401
 import recipes_healthy  # noqa: E402,F401
 import recipes_libraries  # noqa: E402,F401
+import recipes_messages  # noqa: E402,F401
+import recipes_running  # noqa: E402,F401
 import recipes_torch  # noqa: E402,F401
 from workshop import PYTHON, RECIPES, Made, Workshop  # noqa: E402
 
@@ -117,14 +119,14 @@ class Result:
         return [finding for finding in self.findings if finding["severity"] == "warning"]
 
 
-def ask_doctor(made: Made, binary: Path, scratch: Path) -> dict:
-    asked = ["--torch-extensions"] if made.jit_cache else [made.file]
+def ask_doctor(made: Made, binary: Path, scratch: Path, message: str) -> dict:
+    asked = ["--torch-extensions"] if made.jit_cache else ["--message", "-"] if made.command else [made.file]
     environment = {**loading.BARE, "DCUOP_CACHE_DIR": str(scratch / "dcuop-cache"), "DCUOP_PYTHON": PYTHON, **made.env}
     kept = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS") if name in os.environ}
     done = subprocess.run(
         [*made.prefix, str(binary), "doctor", "--json", *asked, *made.arguments],
         env={**environment, **kept},
-        stdin=subprocess.DEVNULL,
+        input=message,
         capture_output=True,
         encoding="utf-8",
         errors="replace",
@@ -135,13 +137,15 @@ def ask_doctor(made: Made, binary: Path, scratch: Path) -> dict:
         answer = json.loads(done.stdout)
     except ValueError:
         answer = {"error": {"message": f"exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}"}}
-    if made.jit_cache and "findings" in answer:
+    if (made.jit_cache or made.command) and "findings" in answer:
         bad = [finding for finding in answer["findings"] if finding["severity"] != "note"]
         answer["verdict"] = "does_not_load" if bad else "loads"
     return answer
 
 
 def ask_ldd(made: Made) -> "subprocess.CompletedProcess[str]":
+    if made.command:
+        return subprocess.CompletedProcess([], 0, "nothing that it could be asked about")
     return subprocess.run(
         [*made.prefix, "ldd", "-r", made.file],
         env={**loading.BARE, **made.env},
@@ -217,9 +221,14 @@ def examine(expected: Expected, workshop: Workshop, server: loading.TorchServer,
     made = workshop.case(expected.name)
     if made.impossible:
         return Result(expected, made, {}, "", [], "", "", False, 0, [f"not made: {made.impossible}"])
-    outcomes = loading.measure(made, server, [True, False])
+    said = ""
+    if made.command:
+        outcome, said = loading.of_command(made)
+        outcomes = {True: outcome}
+    else:
+        outcomes = loading.measure(made, server, [True, False])
     start = time.monotonic()
-    answer = ask_doctor(made, binary, workshop.root)
+    answer = ask_doctor(made, binary, workshop.root, said)
     seconds = time.monotonic() - start
     ldd = ask_ldd(made)
     complains = (

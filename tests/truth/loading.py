@@ -113,6 +113,23 @@ def in_own_process(made: Made, torch_first: bool) -> Outcome:
     return outcome(done.stdout, 128 - status if status > 128 else status)
 
 
+def of_command(made: Made) -> "tuple[Outcome, str]":
+    """What came of a command, and all that it said."""
+    done = subprocess.run(
+        [*made.prefix, *made.command],
+        env={**BARE, **made.env},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        timeout=300,
+        check=False,
+    )
+    lines = [line for line in done.stdout.splitlines() if line.strip()]
+    return Outcome(done.returncode == 0, "" if done.returncode == 0 else lines[-1] if lines else ""), done.stdout
+
+
 class TorchServer:
     """One Python with torch, forked for each file."""
 

@@ -511,3 +511,28 @@ def relr_without_its_version(bench: Bench) -> Made:
     """lld up to 15 packs relative relocations, and does not ask for the version by which glibc says that it knows them."""
     inputs = [bench.cxx(CONTAINERS), "-B/usr/lib/llvm-15/bin", "-fuse-ld=lld"]
     return Made(str(bench.link("op.so", *inputs, "-Wl,--pack-dyn-relocs=relr")))
+
+
+@recipe
+def relr_in_a_library(bench: Bench) -> Made:
+    inputs = [bench.cxx(CONTAINERS), "-B/usr/lib/llvm-15/bin", "-fuse-ld=lld", "-Wl,--pack-dyn-relocs=relr"]
+    library = bench.link("libwait.so.2", *inputs, "-Wl,-soname,libwait.so.2")
+    return Made(str(bench.user("op.so", "wait_for", options=[library, "-Wl,-rpath,$ORIGIN"])))
+
+
+# X2
+
+
+def for_android(bench: Bench, form: str) -> Made:
+    inputs = [bench.cxx(CONTAINERS), "-B/usr/lib/llvm-15/bin", "-fuse-ld=lld"]
+    return Made(str(bench.link("op.so", *inputs, f"-Wl,--pack-dyn-relocs={form}")))
+
+
+@recipe
+def android_relr(bench: Bench) -> Made:
+    return for_android(bench, "relr,--use-android-relr-tags")
+
+
+@recipe
+def android_rela(bench: Bench) -> Made:
+    return for_android(bench, "android")

@@ -37,6 +37,7 @@ class Made:
     arguments: List[str] = dataclasses.field(default_factory=list)  #: of `dcuop doctor`
     prefix: List[str] = dataclasses.field(default_factory=list)  #: before each command: limits, mounts
     jit_cache: bool = False  #: `dcuop doctor --torch-extensions` is asked, not about the file alone
+    command: List[str] = dataclasses.field(default_factory=list)  #: fails; the doctor is given what it says
     impossible: str = ""  #: why it cannot be made on this machine
 
 
