@@ -267,6 +267,67 @@ void check_tls(CaseFile& file, Findings& findings) {
   }
 }
 
+constexpr std::string_view relr_node = "GLIBC_ABI_DT_RELR";
+constexpr int first_with_relr = 36; // glibc 2.36 NEWS; RHEL 9's 2.34 has it too, and says so by the node
+
+bool has_node(const std::vector<std::string>& nodes, std::string_view wanted) {
+  return std::find(nodes.begin(), nodes.end(), wanted) != nodes.end();
+}
+
+bool asks_for_relr(const elf::Image& image) {
+  return std::any_of(image.version_needs.begin(), image.version_needs.end(),
+                     [](const elf::VersionNeed& need) { return has_node(need.versions, relr_node); });
+}
+
+/// As glibc's _dl_check_map_versions (elf/dl-version.c): only of a file that asks for versions, and needs the libc.
+bool relr_is_refused(const elf::Image& image) {
+  return !image.version_needs.empty() &&
+         std::any_of(image.needed.begin(), image.needed.end(),
+                     [](const std::string& library) { return library.starts_with("libc.so."); });
+}
+
+/// The form that this libc passes over in silence, so that the addresses in it are never made right.
+std::optional<elf::Packed> unread_form(const elf::Image& image, bool libc_knows_relr, int minor) {
+  for (const auto form : image.packed_relocations) {
+    const bool too_old = !libc_knows_relr && minor < first_with_relr && !asks_for_relr(image);
+    if (form != elf::Packed::relr || too_old) {
+      return form;
+    }
+  }
+  return std::nullopt;
+}
+
+void judge_relocations(CaseFile& file, const elf::Image& image, Findings& findings) {
+  const auto* libc = file.provider_of("libc.so.6");
+  const int minor = libc_minor(file);
+  if (image.packed_relocations.empty() || libc == nullptr || minor < 0) {
+    return;
+  }
+  const bool knows = has_node(libc->version_definitions, relr_node);
+  const auto& forms = image.packed_relocations;
+  const bool has_relr = std::find(forms.begin(), forms.end(), elf::Packed::relr) != forms.end();
+  const auto offered = "glibc 2." + std::to_string(minor) + " (" + libc->path.string() + ")";
+  if (has_relr && knows && !asks_for_relr(image) && relr_is_refused(image)) {
+    auto finding = finding_about(file, image, "DCU118");
+    finding.evidence.push_back(
+        {"offered", offered + ", which takes DT_RELR from who asks for " + std::string(relr_node)});
+    finding.evidence.push_back({"loader says", "DT_RELR without GLIBC_ABI_DT_RELR dependency"});
+    findings.push_back(std::move(finding));
+  } else if (const auto form = unread_form(image, knows, minor)) {
+    auto finding = finding_about(file, image, "DCU119", {{"form", std::string(elf::name_of(*form))}});
+    finding.evidence.push_back(
+        {"offered", offered + ", which does not read " + std::string(elf::name_of(*form))});
+    finding.evidence.push_back({"loader says", "nothing: the process dies of SIGSEGV"});
+    findings.push_back(std::move(finding));
+  }
+}
+
+void check_relocations(CaseFile& file, Findings& findings) {
+  for (const auto& newcomer : file.newcomers) {
+    judge_relocations(file, *newcomer.image, findings);
+  }
+}
+
 /// The file itself is looked at with the machine, which is also judged when the file cannot be read.
 void check_library_mounts(CaseFile& file, Findings& findings) {
   const auto mountinfo = read_file(probe::inside(file.process_root, "/proc/self/mountinfo")).value_or("");
@@ -297,7 +358,10 @@ std::vector<Check> sanity_checks() {
 }
 
 std::vector<Check> mapping_checks() {
-  return {{{"DCU115"}, check_stack}, {{"DCU117"}, check_tls}, {{"DCU116"}, check_library_mounts}};
+  return {{{"DCU115"}, check_stack},
+          {{"DCU117"}, check_tls},
+          {{"DCU116"}, check_library_mounts},
+          {{"DCU118", "DCU119"}, check_relocations}};
 }
 
 } // namespace dcuop::doctor

@@ -63,7 +63,10 @@ std::string meaning_of(std::string_view node) {
   if (release != releases.end()) {
     return "built with " + std::string(release->text) + " or newer";
   }
-  if (node.starts_with("GLIBC_")) {
+  if (node == "GLIBC_ABI_DT_RELR") {
+    return "linked with -z pack-relative-relocs, which glibc 2.36 and newer read";
+  }
+  if (node.starts_with("GLIBC_2.")) {
     return "built on a system with glibc " + std::string(node.substr(6)) + " or newer";
   }
   if (node.starts_with("hip_")) {

@@ -150,7 +150,7 @@ Part library_missing(std::string_view line) {
 }
 
 Part refused(std::string_view line) {
-  constexpr std::array<std::string_view, 19> reasons = {
+  constexpr std::array<std::string_view, 20> reasons = {
       "wrong ELF class",
       "invalid ELF header",
       "file too short",
@@ -169,7 +169,8 @@ Part refused(std::string_view line) {
       "cannot dynamically load executable",
       "cannot make segment writable for relocation",
       "internal error: symidx out of range",
-      "unsupported version of Verdef record"};
+      "unsupported version of Verdef record",
+      "DT_RELR without GLIBC_ABI_DT_RELR dependency"};
   for (const auto reason : reasons) {
     const auto at = line.find(reason);
     const bool stands_behind_a_path = at != none && at >= 2 && line.substr(at - 2, 2) == ": ";

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::uint64_t dynamic_entries_limit = 16384;
 constexpr std::uint64_t string_limit = 64 << 10; // a RUNPATH of a nix store runs to tens of KiB
+// https://android.googlesource.com/platform/bionic/+/refs/heads/main/libc/include/elf.h
+constexpr std::int64_t dt_android_rel = 0x6000000f;
+constexpr std::int64_t dt_android_rela = 0x60000011;
+constexpr std::int64_t dt_android_relr = 0x6fffe000;
 constexpr std::uint64_t strings_limit = 16
                                         << 20; // of all strings: damaged entries may name one over and over
 
@@ -104,6 +108,29 @@ void note_table(const Elf64_Dyn& entry, Dynamic& dynamic) {
   }
 }
 
+std::optional<Packed> packed_form(std::int64_t tag) {
+  switch (tag) {
+  case DT_RELR:
+    return Packed::relr;
+  case dt_android_relr:
+    return Packed::android_relr;
+  case dt_android_rel:
+  case dt_android_rela:
+    return Packed::android_rela;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The lengths (DT_RELRSZ and alike) are not asked: glibc looks at the presence of DT_RELR alone.
+void note_packed(const Elf64_Dyn& entry, Dynamic& dynamic) {
+  auto& forms = dynamic.packed_relocations;
+  const auto form = packed_form(entry.d_tag);
+  if (form && std::find(forms.begin(), forms.end(), *form) == forms.end()) {
+    forms.push_back(*form);
+  }
+}
+
 void note_text(const Elf64_Dyn& entry, Strings& strings, Dynamic& dynamic) {
   const std::uint64_t value = entry.d_un.d_val;
   switch (entry.d_tag) {
@@ -187,6 +214,7 @@ Dynamic read_dynamic(const ElfFile& file, const std::vector<Segment>& segments) 
   const auto entries = dynamic_entries(file, segments);
   for (const Elf64_Dyn& entry : entries) {
     note_table(entry, dynamic);
+    note_packed(entry, dynamic);
   }
   Strings strings(file, file_offset(segments, dynamic.strings.address), dynamic.strings.length);
   for (const Elf64_Dyn& entry : entries) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "dcuop/elf/image.hpp"
+
 #include "elf_file.hpp"
 
 namespace dcuop::elf {
@@ -22,6 +24,7 @@ struct Dynamic {
   std::uint64_t flags = 0, flags_1 = 0;
   TableAt strings, symbols, hash, gnu_hash, version_symbols, version_needs, version_definitions;
   TableAt relocations, plt_relocations;
+  std::vector<Packed> packed_relocations; ///< in the table's order
 };
 
 [[nodiscard]] Dynamic read_dynamic(const ElfFile& file, const std::vector<Segment>& segments);

@@ -101,6 +101,7 @@ Image read_image(const std::filesystem::path& path, Depth depth) {
   image.runpath = dynamic.runpath;
   image.flags = dynamic.flags;
   image.flags_1 = dynamic.flags_1;
+  image.packed_relocations = dynamic.packed_relocations;
   if (depth == Depth::dynamic_table) {
     return image;
   }
@@ -109,6 +110,18 @@ Image read_image(const std::filesystem::path& path, Depth depth) {
   constexpr std::uint32_t gnu_build_id = 3;
   image.build_id = hex(file.note(image.segments, "GNU", gnu_build_id).value_or(""));
   return image;
+}
+
+std::string_view name_of(Packed form) {
+  switch (form) {
+  case Packed::relr:
+    return "DT_RELR";
+  case Packed::android_relr:
+    return "DT_ANDROID_RELR";
+  case Packed::android_rela:
+    return "DT_ANDROID_RELA";
+  }
+  return "";
 }
 
 Image read_image(const std::filesystem::path& path) {

@@ -235,6 +235,56 @@ constexpr Rule table[] = {
      .fixes = {"compile with -ftls-model=global-dynamic\nGLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384",
                "用 -ftls-model=global-dynamic 编译\nGLIBC_TUNABLES=glibc.rtld.optional_static_tls=16384"},
      .references = "https://github.com/tensorcast-ai/tensorcast/pull/150"},
+    {.id = "DCU118",
+     .severity = Severity::error,
+     .name = "relr-without-version",
+     .title =
+         {"The file has packed relative relocations (DT_RELR) and does not say so by a symbol version; glibc "
+          "refuses it.",
+          "文件含有压缩的相对重定位（DT_RELR），却没有用符号版本声明；glibc 会拒绝加载。"},
+     .summary = {"{who} has packed relocations (DT_RELR) and does not ask for GLIBC_ABI_DT_RELR",
+                 "{who}含有压缩的重定位（DT_RELR），却没有要求 GLIBC_ABI_DT_RELR"},
+     .cause = {"{file} has DT_RELR and does not ask the libc for GLIBC_ABI_DT_RELR",
+               "{file} 含有 DT_RELR，却没有向 libc 要求 GLIBC_ABI_DT_RELR"},
+     .how = {"DT_RELR, DT_NEEDED and the version needs of the file and of each library that it brings, and "
+             "whether "
+             "this machine's libc defines GLIBC_ABI_DT_RELR (glibc 2.36 and newer).",
+             "文件及其带入的每个库的 DT_RELR、DT_NEEDED 和版本需求，以及本机 libc 是否定义 "
+             "GLIBC_ABI_DT_RELR（glibc "
+             "2.36 起）。"},
+     .causes =
+         {"linked with lld's or mold's --pack-dyn-relocs=relr, which does not ask for the version\na library "
+          "made for ChromeOS or Android, whose loaders do not check",
+          "用 lld 或 mold 的 --pack-dyn-relocs=relr 链接，它不要求该版本\n为 ChromeOS 或 Android "
+          "编译的库，其加载器不检查"},
+     .fixes = {"link it with -Wl,-z,pack-relative-relocs (GNU ld 2.38, lld 16), or without --pack-dyn-relocs",
+               "链接时用 -Wl,-z,pack-relative-relocs（GNU ld 2.38、lld 16 起），或去掉 --pack-dyn-relocs"},
+     .references = "https://maskray.me/blog/2021-10-31-relative-relocations-and-relr\n"
+                   "https://sourceware.org/git/?p=glibc.git;a=blob;f=elf/dl-version.c"},
+    {.id = "DCU119",
+     .severity = Severity::error,
+     .name = "relocations-unread",
+     .title =
+         {"The file's relocations are in a form that this machine's libc passes over; loading it kills the "
+          "process.",
+          "文件的重定位采用本机 libc 不识别而跳过的格式；加载会使进程崩溃。"},
+     .summary = {"{who} has relocations ({form}) that this libc does not read",
+                 "{who}的重定位（{form}）本机 libc 不读取"},
+     .cause = {"{file} has its relocations in {form}, which this libc does not read",
+               "{file} 的重定位采用 {form}，本机 libc 不读取"},
+     .how =
+         {"DT_RELR, DT_ANDROID_RELR and DT_ANDROID_RELA of the file and of each library that it brings; "
+          "glibc "
+          "reads the first alone, from 2.36 on.",
+          "文件及其带入的每个库的 DT_RELR、DT_ANDROID_RELR 和 DT_ANDROID_RELA；glibc 只识别第一种，且从 2.36 "
+          "开始。"},
+     .causes =
+         {"linked with --pack-dyn-relocs=android or --use-android-relr-tags, or built for Android\nlinked "
+          "with --pack-dyn-relocs=relr for a newer glibc than this one",
+          "链接时用了 --pack-dyn-relocs=android 或 --use-android-relr-tags，或为 Android 编译\n用 "
+          "--pack-dyn-relocs=relr 链接，面向比本机更新的 glibc"},
+     .fixes = {"link it without --pack-dyn-relocs", "链接时去掉 --pack-dyn-relocs"},
+     .references = "https://maskray.me/blog/2021-10-31-relative-relocations-and-relr"},
 };
 
 } // namespace

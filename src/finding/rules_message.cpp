@@ -27,6 +27,7 @@ constexpr Rule loading_rules[] = {
           "\"failed to map segment\": a noexec mount, or a limit on the address space (DCU116, DCU421)\n"
           "\"cannot enable executable stack\": glibc 2.41 or SELinux (DCU115)\n"
           "\"static TLS\": a library compiled with -ftls-model=initial-exec that is opened late (DCU117)\n"
+          "\"DT_RELR without GLIBC_ABI_DT_RELR dependency\": linked with --pack-dyn-relocs=relr (DCU118)\n"
           "\"Inconsistency detected by ld.so\": a library without versions in the place of one with (DCU221)",
           "\"invalid ELF header\"、\"file too short\"：文件被截断、是 Git LFS 指针或文本（DCU104 至 "
           "DCU111）\n"
@@ -34,6 +35,7 @@ constexpr Rule loading_rules[] = {
           "\"failed to map segment\"：noexec 挂载，或地址空间限制（DCU116、DCU421）\n"
           "\"cannot enable executable stack\"：glibc 2.41 或 SELinux（DCU115）\n"
           "\"static TLS\"：以 -ftls-model=initial-exec 编译的库打开得太晚（DCU117）\n"
+          "\"DT_RELR without GLIBC_ABI_DT_RELR dependency\"：用 --pack-dyn-relocs=relr 链接（DCU118）\n"
           "\"Inconsistency detected by ld.so\"：无版本的库顶替了有版本的库（DCU221）"},
      .fixes = {"where the file is: dcuop doctor FILE", "在文件所在的机器上：dcuop doctor FILE"},
      .references = "https://github.com/niuchuangnn/SPICE/issues/4"},

@@ -60,6 +60,14 @@ struct VersionNeed {
   std::vector<std::string> versions; ///< nodes wanted of it, weak wants (VER_FLG_WEAK) left out
 };
 
+/// Forms of relocations that came after the gABI. What ld.so does not know of them it skips in silence.
+enum class Packed {
+  relr,         ///< DT_RELR, of the gABI since 2022: glibc 2.36 and newer
+  android_relr, ///< DT_ANDROID_RELR, the same under its first number
+  android_rela, ///< DT_ANDROID_RELA or DT_ANDROID_REL ("APS2")
+};
+[[nodiscard]] std::string_view name_of(Packed form); ///< "DT_RELR"
+
 struct Image {
   std::filesystem::path path;
   Identity identity;
@@ -69,7 +77,8 @@ struct Image {
   std::string soname;
   std::string rpath, runpath;           ///< as written; empty when absent
   std::uint64_t flags = 0, flags_1 = 0; ///< DT_FLAGS, DT_FLAGS_1
-  std::vector<Symbol> symbols;          ///< .dynsym, without the null symbol
+  std::vector<Packed> packed_relocations;
+  std::vector<Symbol> symbols; ///< .dynsym, without the null symbol
   std::vector<VersionNeed> version_needs;
   std::vector<std::string> version_definitions; ///< nodes, without the base; empty: none
   bool has_version_section = false;             ///< DT_VERSYM

@@ -133,6 +133,79 @@ TEST_F(FileChecks, LookAtTheLibrariesThatItBringsToo) {
   EXPECT_EQ(find(report, "DCU115")->cause, "libstack.so asks for an executable stack");
 }
 
+class Relocations : public Clinic {
+ protected:
+  static constexpr const char* code =
+      "#include <stdio.h>\nstatic int v; int* p = &v; int use(void) { return puts(\"\"); }";
+  static std::vector<std::string> lld(const std::string& form) {
+    return {"-B/usr/lib/llvm-15/bin", "-fuse-ld=lld", "-Wl,--pack-dyn-relocs=" + form};
+  }
+  void SetUp() override {
+    if (!std::filesystem::exists("/usr/lib/llvm-15/bin/ld.lld")) {
+      GTEST_SKIP() << "no lld";
+    }
+  }
+  /// A copy of this machine's libc that calls itself one minor older, and has no GLIBC_ABI_DT_RELR.
+  void put_older_libc_first() {
+    auto libc = read_file("/lib/x86_64-linux-gnu/libc.so.6").value_or("");
+    const auto rename = [&](const std::string& from, const std::string& to) {
+      for (auto at = libc.find(from + '\0'); at != std::string::npos; at = libc.find(from + '\0', at)) {
+        libc.replace(at, from.size(), to);
+      }
+    };
+    rename("GLIBC_ABI_DT_RELR", "GLIBC_ABI_DT_OTHE");
+    for (const char* newer : {"36", "37", "38", "39", "40", "41", "42", "43"}) {
+      rename(std::string("GLIBC_2.") + newer, "GLIBC_2.35");
+    }
+    write("libc.so.6", libc);
+    environment_.set("LD_LIBRARY_PATH", directory_.string());
+  }
+};
+
+TEST_F(Relocations, NeedTheVersionThatGlibcAsksFor) {
+  const auto refused = examine(build("op.so", code, lld("relr")));
+  EXPECT_THAT(errors_of(refused), ElementsAre("DCU118"));
+  EXPECT_EQ(refused.verdict, Verdict::does_not_load);
+  EXPECT_THAT(evidence_of(refused, "DCU118"), HasSubstr("DT_RELR without GLIBC_ABI_DT_RELR dependency"));
+  EXPECT_THAT(find(refused, "DCU118")->chinese.cause, HasSubstr("没有向 libc 要求 GLIBC_ABI_DT_RELR"));
+  const auto asks = examine(build("asks.so", code, {"-Wl,-z,pack-relative-relocs"}));
+  EXPECT_THAT(errors_of(asks), IsEmpty());
+  // Without the libc in DT_NEEDED glibc does not look for the version, and reads them.
+  const auto no_libc = examine(build("alone.so", "static int v; int* p = &v;", lld("relr")));
+  EXPECT_THAT(errors_of(no_libc), IsEmpty());
+}
+
+TEST_F(Relocations, AreLookedAtInTheLibrariesThatItBringsToo) {
+  build("libpacked.so", code, lld("relr"));
+  const auto report = examine(build("op.so", "int use(void); int run(void) { return use(); }",
+                                    {"-L" + directory_.string(), "-lpacked", "-Wl,-rpath,$ORIGIN"}));
+  EXPECT_THAT(errors_of(report), ElementsAre("DCU118"));
+  EXPECT_THAT(report.headline, HasSubstr("libpacked.so has packed relocations"));
+}
+
+TEST_F(Relocations, OfAndroidAreNotReadAtAll) {
+  for (const auto& [form, tag] : {std::pair("relr,--use-android-relr-tags", "DT_ANDROID_RELR"),
+                                  std::pair("android", "DT_ANDROID_RELA")}) {
+    const auto report = examine(build("op.so", code, lld(form)));
+    EXPECT_THAT(errors_of(report), ElementsAre("DCU119")) << form;
+    EXPECT_THAT(find(report, "DCU119")->cause, HasSubstr(tag));
+  }
+}
+
+TEST_F(Relocations, AreNotReadByAnOlderGlibc) {
+  const auto bare = build("bare.so", code, lld("relr"));
+  const auto asks = build("asks.so", code, {"-Wl,-z,pack-relative-relocs"});
+  put_older_libc_first();
+  const auto unread = examine(bare);
+  EXPECT_THAT(errors_of(unread), testing::Contains("DCU119"));
+  EXPECT_THAT(evidence_of(unread, "DCU119"), HasSubstr("glibc 2.35"));
+  EXPECT_EQ(find(unread, "DCU118"), nullptr);
+  const auto refused = examine(asks);
+  EXPECT_THAT(errors_of(refused), testing::Contains("DCU220"));
+  EXPECT_EQ(find(refused, "DCU119"), nullptr) << "the loader refuses it before";
+  EXPECT_THAT(evidence_of(refused, "DCU220"), HasSubstr("which glibc 2.36 and newer read"));
+}
+
 TEST_F(FileChecks, TellABuildThatDidNotEnd) {
   EXPECT_EQ(evidence_of(examine(directory_ / "op.so"), "DCU101").find("build.ninja"), std::string::npos);
   write("build.ninja", "");

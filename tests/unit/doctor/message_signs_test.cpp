@@ -94,6 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"ImportError: libtorch_cpu.so: cannot enable executable stack as shared object requires: "
               "Invalid argument",
               "DCU701", "libtorch_cpu.so", ""},
+        Shape{"OSError: /p/k.so: DT_RELR without GLIBC_ABI_DT_RELR dependency", "DCU701", "/p/k.so", ""},
         Shape{"ImportError: /p/libgomp-d22c30c5.so.1: cannot allocate memory in static TLS block", "DCU701",
               "/p/libgomp-d22c30c5.so.1", ""},
         Shape{"Inconsistency detected by ld.so: dl-lookup.c: 107: check_match: Assertion 'version->filename "

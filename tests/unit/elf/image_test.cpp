@@ -23,6 +23,7 @@ using test::shared_object;
 using test::TemporaryDirectory;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::string header(char elf_class, char data) {
   std::string bytes(64, '\0');
@@ -254,6 +255,24 @@ TEST(ReadImage, RefusesVersionNamesThatOverlap) {
   // 128 MB of names in a file of 128 KB.
   EXPECT_THAT(error_of(directory.write("large", overlapping_version_names(2000, 64000))),
               HasSubstr("damaged .dynsym: its names overlap"));
+}
+
+TEST(ReadImage, ReadsTheFormsOfPackedRelocations) {
+  const dcuop::test::TemporaryDirectory directory;
+  const std::string code = "static int v; int* p = &v; int* q(void) { return p; }";
+  const auto packed = [&](const std::string& name, const std::string& options) {
+    return read_image(shared_object(directory, name, code, options)).packed_relocations;
+  };
+  EXPECT_THAT(packed("none.so", ""), IsEmpty());
+  EXPECT_THAT(packed("relr.so", "-Wl,-z,pack-relative-relocs"), ElementsAre(Packed::relr));
+  if (std::system("command -v ld.lld-15 >/dev/null") != 0) {
+    GTEST_SKIP() << "the rest needs lld";
+  }
+  const std::string lld = "-B/usr/lib/llvm-15/bin -fuse-ld=lld -Wl,--pack-dyn-relocs=";
+  EXPECT_THAT(packed("android.so", lld + "relr,--use-android-relr-tags"), ElementsAre(Packed::android_relr));
+  EXPECT_THAT(packed("rela.so", lld + "android"), ElementsAre(Packed::android_rela));
+  EXPECT_THAT(packed("both.so", lld + "android+relr"),
+              testing::UnorderedElementsAre(Packed::relr, Packed::android_rela));
 }
 
 TEST(ReadImage, SaysThatSectionHeadersAreCut) {
