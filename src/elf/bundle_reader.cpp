@@ -219,7 +219,11 @@ std::uint64_t BundleReader::read_compressed(std::uint64_t at, Bundle& bundle) {
     bundle.problem = "damaged: what it unpacks to is no offload bundle";
   }
   if (bundle.problem.empty()) {
+    // What can be read of a damaged one is read all the same: it tells which devices it was for.
     read_plain(ByteSource(unpacked.bytes), 0, bundle);
+    if (const std::string damage = hash_problem(header, unpacked.bytes); !damage.empty()) {
+      bundle.problem = damage;
+    }
   }
   return stored;
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include <nettle/md5.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -160,14 +161,17 @@ CcobHeader read_ccob_header(std::string_view bytes) {
   switch (header.version) {
   case 1:
     header.unpacked_size = field<std::uint32_t>(bytes, 8);
+    header.hash = field<std::uint64_t>(bytes, 12);
     break;
   case 2:
     header.total_size = field<std::uint32_t>(bytes, 8);
     header.unpacked_size = field<std::uint32_t>(bytes, 12);
+    header.hash = field<std::uint64_t>(bytes, 16);
     break;
   default:
     header.total_size = field<std::uint64_t>(bytes, 8);
     header.unpacked_size = field<std::uint64_t>(bytes, 16);
+    header.hash = field<std::uint64_t>(bytes, 24);
     break;
   }
   if (header.packing == Packing::unknown) {
@@ -181,6 +185,20 @@ CcobHeader read_ccob_header(std::string_view bytes) {
 Unpacked unpack_ccob(const CcobHeader& header, std::string_view payload) {
   return header.packing == Packing::ccob_zlib ? unpack_zlib(payload, header.unpacked_size)
                                               : unpack_zstd(payload, header.unpacked_size);
+}
+
+std::string hash_problem(const CcobHeader& header, std::string_view unpacked) {
+  if (header.hash == 0) {
+    return {};
+  }
+  md5_ctx context;
+  md5_init(&context);
+  md5_update(&context, unpacked.size(), reinterpret_cast<const std::uint8_t*>(unpacked.data()));
+  std::array<std::uint8_t, MD5_DIGEST_SIZE> digest{};
+  md5_digest(&context, digest.size(), digest.data());
+  std::uint64_t low = 0; // as llvm::MD5::MD5Result::low(): the first eight bytes, little-endian
+  std::memcpy(&low, digest.data(), sizeof(low));
+  return low == header.hash ? "" : "damaged: what it unpacks to has another MD5 than its header gives";
 }
 
 } // namespace dcuop::elf

@@ -20,7 +20,8 @@ struct CcobHeader {
   std::uint64_t header_size = 0;
   std::optional<std::uint64_t> total_size; ///< header included; nullopt in version 1
   std::uint64_t unpacked_size = 0;
-  std::string problem; ///< version or method unknown, or cut
+  std::uint64_t hash = 0; ///< low half of the MD5 of what it unpacks to; 0: a writer that gives none
+  std::string problem;    ///< version or method unknown, or cut
 };
 
 /// `bytes` begin with the magic.
@@ -33,5 +34,9 @@ struct Unpacked {
 
 /// Grows with what the payload really holds, never past the header's size.
 [[nodiscard]] Unpacked unpack_ccob(const CcobHeader& header, std::string_view payload);
+
+/// "" when the bytes are those that the header's hash was made of. LLVM checks it in its verbose mode alone, and zstd
+/// frames of LLVM's have no checksum of their own: a damaged one may unpack to the right size.
+[[nodiscard]] std::string hash_problem(const CcobHeader& header, std::string_view unpacked);
 
 } // namespace dcuop::elf

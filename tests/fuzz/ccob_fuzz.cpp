@@ -14,5 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(unpacked.bytes.size() <= header.unpacked_size, "no more is unpacked than the header gives");
   fuzz::require(!unpacked.problem.empty() || unpacked.bytes.size() == header.unpacked_size,
                 "what is no fault has the header's size");
+  fuzz::require(header.hash != 0 || elf::hash_problem(header, unpacked.bytes).empty(),
+                "no hash, no complaint of it");
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "built_files.hpp"
 #include "made_bundles.hpp"
 
 namespace dcuop::elf {
@@ -14,6 +15,7 @@ using test::ccob;
 using test::code_object;
 using test::metadata_of;
 using test::padded;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -223,6 +225,58 @@ TEST(Ccob, UnpacksToExactlyTheSizeOfTheHeader) {
   const std::string other = "no bundle at all";
   EXPECT_THAT(problems(read_bundles(ccob(2, 1, test::zstd_of(other), other.size()))),
               ElementsAre(HasSubstr("no offload bundle")));
+}
+
+TEST(Ccob, ComparesTheHashOfEveryVersion) {
+  const std::string plain = two_archs();
+  const std::uint64_t hash = test::half_md5_of(plain);
+  std::string changed = plain;
+  changed.back() ^= 1; // of the last code object: nothing else notices it
+  for (const int version : {1, 2, 3}) {
+    EXPECT_THAT(problems(read_bundles(ccob(version, 1, test::zstd_of(plain), plain.size(), hash))),
+                IsEmpty());
+    const auto damaged = read_bundles(ccob(version, 0, test::zlib_of(changed), plain.size(), hash));
+    EXPECT_THAT(problems(damaged), Contains(HasSubstr("MD5"))) << version;
+    EXPECT_EQ(damaged.at(0).code_objects.size(), 3U) << version; // which devices it was for
+    EXPECT_THAT(problems(read_bundles(ccob(version, 1, test::zstd_of(plain), plain.size(), hash ^ 1))),
+                ElementsAre(HasSubstr("MD5")));
+  }
+}
+
+TEST(Ccob, NoticesAnyByteOfAZstdFrameThatChanged) {
+  const std::string plain = two_archs(64);
+  const std::string whole = ccob(2, 1, test::zstd_of(plain), plain.size(), test::half_md5_of(plain));
+  std::size_t unseen_without_hash = 0;
+  for (std::size_t at = 24; at < whole.size(); ++at) {
+    std::string bytes = whole;
+    bytes[at] ^= 0x10;
+    // A changed byte that says nothing unpacks to the same.
+    std::string unpacked(plain.size(), '\0');
+    const std::size_t length =
+        ZSTD_decompress(unpacked.data(), unpacked.size(), bytes.data() + 24, bytes.size() - 24);
+    EXPECT_EQ(problems(read_bundles(bytes)).empty(), length == plain.size() && unpacked == plain) << at;
+    bytes.replace(16, 8, 8, '\0');
+    unseen_without_hash += problems(read_bundles(bytes)).empty() ? 1 : 0;
+  }
+  EXPECT_GT(unseen_without_hash, 0U) << "then the hash would add nothing";
+}
+
+TEST(Ccob, AgreesWithWhatClangsBundlerWrites) {
+  if (std::system("command -v clang-offload-bundler-19 >/dev/null") != 0) {
+    GTEST_SKIP() << "no clang-offload-bundler-19";
+  }
+  const dcuop::test::TemporaryDirectory directory;
+  const std::string device = gfx906_code();
+  const auto input = directory.write("code.o", device);
+  const auto output = directory / "packed";
+  test::shell("clang-offload-bundler-19 -compress -type=o -targets=host-x86_64-unknown-linux," + gfx906_id +
+              " -input=/dev/null -input=" + test::quoted(input) + " -output=" + test::quoted(output));
+  std::string bytes = test::content_of(output);
+  ASSERT_TRUE(bytes.starts_with("CCOB"));
+  EXPECT_NE(bytes.substr(16, 8), std::string(8, '\0'));
+  EXPECT_THAT(problems(read_bundles(bytes)), IsEmpty());
+  bytes[16] ^= 1;
+  EXPECT_THAT(problems(read_bundles(bytes)), Contains(HasSubstr("MD5")));
 }
 
 TEST(Ccob, StopsABomb) {

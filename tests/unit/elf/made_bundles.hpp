@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <elf.h>
+#include <nettle/md5.h>
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 #include <zstd.h>
@@ -132,8 +133,19 @@ inline std::string zstd_of(const std::string& bytes) {
   return packed;
 }
 
-/// `claimed`: the unpacked size that the header gives.
-inline std::string ccob(int version, int method, const std::string& payload, std::uint64_t claimed) {
+/// As LLVM writes it in the header of a compressed bundle.
+inline std::uint64_t half_md5_of(const std::string& bytes) {
+  md5_ctx context;
+  md5_init(&context);
+  md5_update(&context, bytes.size(), reinterpret_cast<const std::uint8_t*>(bytes.data()));
+  std::uint64_t low = 0;
+  md5_digest(&context, sizeof(low), reinterpret_cast<std::uint8_t*>(&low));
+  return low;
+}
+
+/// `claimed`: the unpacked size that the header gives; `hash`: 0 as of a writer that leaves it out.
+inline std::string ccob(int version, int method, const std::string& payload, std::uint64_t claimed,
+                        std::uint64_t hash = 0) {
   std::string bytes = "CCOB";
   put(bytes, static_cast<std::uint16_t>(version));
   put(bytes, static_cast<std::uint16_t>(method));
@@ -146,7 +158,7 @@ inline std::string ccob(int version, int method, const std::string& payload, std
     }
     put(bytes, static_cast<std::uint32_t>(claimed));
   }
-  put(bytes, std::uint64_t{0x1122334455667788}); // of the MD5, which the reader does not check
+  put(bytes, hash);
   return bytes + payload;
 }
 
