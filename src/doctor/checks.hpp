@@ -24,6 +24,8 @@ struct Check {
 [[nodiscard]] std::vector<Check> library_checks();
 [[nodiscard]] std::vector<Check> version_checks();
 [[nodiscard]] std::vector<Check> symbol_checks();
+/// Names that lead to another function than was meant.
+[[nodiscard]] std::vector<Check> binding_checks();
 [[nodiscard]] std::vector<Check> module_checks();
 [[nodiscard]] std::vector<Check> device_checks();
 [[nodiscard]] std::vector<Check> runtime_code_checks();

@@ -46,7 +46,7 @@ void examine_file(CaseFile& file, Report& report) {
   file.trace_load();
   for (const auto& checks :
        {mapping_checks(), torch_checks(), library_checks(), version_checks(), symbol_checks(),
-        module_checks(), device_checks(), runtime_code_checks(), opened_file_checks()}) {
+        binding_checks(), module_checks(), device_checks(), runtime_code_checks(), opened_file_checks()}) {
     apply(checks, file, report);
   }
 }

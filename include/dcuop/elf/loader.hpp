@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dcuop/elf/image.hpp"
@@ -64,5 +65,9 @@ struct Unbound {
 /// as RTLD_NOW does.
 [[nodiscard]] std::vector<Unbound> unbound_symbols(const Image& image,
                                                    const std::vector<const Image*>& scope);
+
+/// Whether ld.so looks the symbol up for the image (DT_RELA, DT_JMPREL): a call that was bound when the image was linked
+/// has no such relocation, and stays with its own definition.
+[[nodiscard]] bool has_relocation_against(const Image& image, std::string_view symbol);
 
 } // namespace dcuop::elf
