@@ -4,9 +4,12 @@
 #include <array>
 #include <utility>
 
+#include <gnu/libc-version.h>
+
 #include "nearby.hpp"
 #include "symbol_index.hpp"
 #include "symbol_names.hpp"
+#include "wheel_tags.hpp"
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/text.hpp"
@@ -222,6 +225,12 @@ finding::Finding finding_of(const Clue& clue, CaseFile& machine) {
     finding.evidence.push_back({"so", told});
   }
   compare_with_torch_here(clue, machine, finding);
+  if (const auto wanted = wanted_by_wheel(clue.name); clue.rule == "DCU719" && !wanted.empty()) {
+    const auto& python = machine.facts.python;
+    finding.evidence.push_back({"wanted by", "its name: " + wanted});
+    finding.evidence.push_back({"here", (python ? "Python " + python->version + ", " : std::string()) +
+                                            "glibc " + gnu_get_libc_version()});
+  }
   if (clue.rule == "DCU220") {
     explain_version(clue, finding);
   } else if (is_missing_library(clue)) {
