@@ -31,8 +31,13 @@ void append_packages(std::vector<path>& directories, const path& packages) {
 std::vector<path> directories_of(const CaseFile& file) {
   std::vector<path> directories;
   if (file.facts.torch) {
-    directories.push_back(file.facts.torch->library_dir);
-    directories.push_back(file.facts.torch->package / "lib");
+    const auto& torch = *file.facts.torch;
+    // A distribution's torch has its libraries in a default directory: of a saved machine those are the tree's.
+    const bool is_its_own = !torch.library_dir.lexically_relative(torch.package).native().starts_with("..");
+    if (is_its_own || file.machine.root == "/") {
+      directories.push_back(torch.library_dir);
+    }
+    directories.push_back(torch.package / "lib");
   }
   const auto there = [&file](const path& directory) { return probe::inside(file.machine.root, directory); };
   if (file.facts.rocm) {
