@@ -48,19 +48,32 @@ def main() -> int:
                     times[name].append(time.perf_counter() - start)
 
     medians = {name: statistics.median(values) for name, values in times.items()}
+    pairs = [ours / theirs for theirs, ours in zip(times["ldd -r"], times["dcuop doctor"])]
     result = {
         "file": str(file),
         "runs": runs,
         "ldd_median_s": medians["ldd -r"],
         "doctor_median_s": medians["dcuop doctor"],
         "ratio": medians["dcuop doctor"] / medians["ldd -r"],
+        "ldd_quartiles_s": quartiles(times["ldd -r"]),
+        "doctor_quartiles_s": quartiles(times["dcuop doctor"]),
+        "ratio_of_pairs_quartiles": quartiles(pairs),
+        "load": os.getloadavg()[0],
     }
     if options.json:
         print(json.dumps(result, indent=2))
     else:
         print(f"{Path(result['file']).name}: ldd -r {medians['ldd -r']:.3f} s, dcuop doctor {medians['dcuop doctor']:.3f} s "
               f"(medians of {runs}, taken in turn): {result['ratio']:.2f} times")
+        for name, key in (("ldd -r", "ldd_quartiles_s"), ("dcuop doctor", "doctor_quartiles_s"),
+                          ("ratio of neighbours", "ratio_of_pairs_quartiles")):
+            print(f"  {name}: quartiles {' / '.join(f'{value:.3f}' for value in result[key])}")
+        print(f"  load average at the end: {result['load']:.1f}")
     return 0
+
+
+def quartiles(values: Sequence[float]) -> List[float]:
+    return statistics.quantiles(values, n=4)
 
 
 def affine(dcuop: str, arch: str, environment: Dict[str, str]) -> str:
