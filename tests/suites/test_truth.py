@@ -26,6 +26,8 @@ QUICK = """
     own_libstdcxx_comes_second pointer_instead_of_library truncated_library cut_in_its_segments class_32 for_aarch64 static_tls_of_a_library
     neighbour_of_the_arch one_unit_without_the_arch library_without_the_arch compressed_version_3
     code_object_without_metadata rdc_of_a_newer_clang two_renamed_and_other_arch
+    relr_without_its_version android_rela chosen_device_by_name comgr_absent function_under_another_name
+    wheel_for_newer_glibc
 """.split()
 
 TABLE = harness.table()

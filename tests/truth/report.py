@@ -15,6 +15,10 @@ that the case demands (cause), and does `ldd -r` complain of anything at all. Wh
 `tests/truth/cases.toml`, written before the doctor saw it (of B4 a rule was added later, and then its id). There is no GPU where it runs: that a kernel cannot be launched
 is known by how a case is made, whether it loads is measured, with torch imported first and without.
 
+Of C9, F2, I9 and I10 no file tells: there a command that really fails (pip, an import, a call of torch.ops, load_inline) is
+run, and the doctor is given what it said (`--message`). C5b is warned of and loads: that the older revision is called is
+known by its name, what it does is not measured. Of C8 the runtime is a stub that opens nothing.
+
 The first run, before what it showed was mended: same verdict 160/184, right cause 113/143, false alarms 0/41.
 
 The classes are those of a collection of 105 public reports on extensions that do not load or not launch; the link is to
