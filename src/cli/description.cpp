@@ -51,8 +51,12 @@ std::string collected(Context& context, const fs::path& file) {
                 python.executable.string() + " has no dcuop module to read " + file.string(),
                 "install it there (pip install .), or name its directory in PYTHONPATH");
   }
-  throw Error(ExitCode::usage, "the calls of load() in " + file.string() + " cannot be read: " +
-                                   (lines.empty() ? std::string("no reason given") : lines.back()));
+  const std::string last = lines.empty() ? "no reason given" : lines.back();
+  if (lines.size() > 1) {
+    lines.pop_back();
+    context.terminal.remark(join(lines, "\n"));
+  }
+  throw Error(ExitCode::usage, "the calls of load() in " + file.string() + " cannot be read: " + last);
 }
 
 std::string description_text(Context& context, const std::string& from) {

@@ -166,10 +166,9 @@ TEST_F(ManifestTest, ReportsWrongTypes) {
 }
 
 TEST_F(ManifestTest, ReportsValuesOutOfTheirChoices) {
-  EXPECT_EQ(
-      fault("[op]\nkind = \"pybnd\"\n"),
-      "ops/affine/dcuop.toml:2:8: error: 'kind' in [op] must be one of pybind, torch-library, plain, not "
-      "'pybnd'; did you mean 'pybind'?");
+  EXPECT_EQ(fault("[op]\nkind = \"pybnd\"\n"), "ops/affine/dcuop.toml:2:8: error: 'kind' in [op] must be one "
+                                               "of pybind, torch-library, plain, executable, not "
+                                               "'pybnd'; did you mean 'pybind'?");
   EXPECT_THAT(fault("[op]\nabi = \"cuda\"\n"),
               HasSubstr("must be one of torch-python, torch, none, not 'cuda'"));
   EXPECT_THAT(fault_in_build("host_compiler = \"clang\""), HasSubstr("must be one of system, toolchain"));
