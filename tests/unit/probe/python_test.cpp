@@ -118,6 +118,23 @@ TEST_F(PythonTest, ReadsTheAnswer) {
   EXPECT_EQ(runner.commands[0].limit, std::chrono::seconds(20));
 }
 
+TEST_F(PythonTest, AnInterpreterThatAsksIsTakenAtItsWord) {
+  PythonWish wish("/venv/bin/python3", "train.py");
+  wish.answer = R"({"executable": "/venv/bin/python3", "version": "3.12.1", "implementation": "cpython",
+    "ext_suffix": ".cpython-312-x86_64-linux-gnu.so", "soabi": "cpython-312-x86_64-linux-gnu",
+    "include": "/usr/include/python3.12", "prefix": "/venv", "base_prefix": "/usr", "search_path": []})";
+  const Python python = find_python(machine(), wish);
+  EXPECT_EQ(python.executable, "/venv/bin/python3");
+  EXPECT_EQ(python.origin, "train.py");
+  EXPECT_EQ(python.version, "3.12.1");
+  EXPECT_EQ(python.soabi, "cpython-312-x86_64-linux-gnu");
+  EXPECT_THAT(runner.commands, SizeIs(0));
+  for (const char* answer : {"{}", "[]", "no JSON", R"({"executable": 3})"}) {
+    wish.answer = answer;
+    EXPECT_THROW(static_cast<void>(find_python(machine(), wish)), Error) << answer;
+  }
+}
+
 TEST_F(PythonTest, AsksOnceUntilSomethingThatMattersChanges) {
   const fs::path program = add_program("venv/bin/python3");
   const auto find = [&] { return find_python(machine(), program.string()); };

@@ -264,5 +264,32 @@ TEST_F(HousekeepingTest, a_damaged_counter_counts_from_zero) {
   }
 }
 
+TEST_F(HousekeepingTest, placed_files_stay_while_an_entry_is_theirs) {
+  Store store = open();
+  const std::map<std::string, std::string> files = {{"main.cpp", "int f();"}, {"include/x.h", ""}};
+  const fs::path place = store.place_files(files);
+  EXPECT_EQ(read_file(place / "main.cpp"), "int f();");
+  EXPECT_EQ(read_file(place / "include/x.h"), "");
+  EXPECT_EQ(store.place_files(files), place);
+  EXPECT_NE(store.place_files({{"main.cpp", "int g();"}}), place);
+  fs::remove(place / "main.cpp");
+  EXPECT_EQ(store.place_files(files), place);
+  EXPECT_EQ(read_file(place / "main.cpp"), "int f();");
+
+  const Entry entry = publish(store, key_of("ours"), "machine code", "affine");
+  store.record_origin(entry, place);
+  store.record_description("affine", place, "{}");
+  EXPECT_EQ(store.description_of("affine", place), "{}");
+  EXPECT_EQ(store.description_of("affine", "/elsewhere"), std::nullopt);
+  EXPECT_EQ(store.description_of("../x", place), std::nullopt);
+  EXPECT_EQ(store.prune_leftovers(std::chrono::seconds(0)), 1U) << "the other place alone";
+  EXPECT_TRUE(fs::exists(place / "main.cpp"));
+  EXPECT_TRUE(store.remove(Shelf::entries, entry.key));
+  (void)store.prune_leftovers(std::chrono::seconds(0));
+  (void)store.prune_leftovers(std::chrono::seconds(0));
+  EXPECT_FALSE(fs::exists(place));
+  EXPECT_EQ(store.description_of("affine", place), std::nullopt);
+}
+
 } // namespace
 } // namespace dcuop::store
