@@ -12,6 +12,8 @@ from . import _interpreter
 from ._errors import BuildError, EnvironmentProblem, UsageProblem
 
 _CUDA = (".cu", ".cuh")
+#: The directory in the cache that the files of a description are in.
+_PLACED = r"/[^\n:]*?/v1/inline/[0-9a-f]{32}/"
 _ARCH_FLAG = re.compile(r"^--?(?:offload-arch|amdgpu-target|cuda-gpu-arch)=(.+)$")
 
 
@@ -43,12 +45,26 @@ class Extension(NamedTuple):
         """Compilers name a source as it is called below the op's directory; people look for it where they are."""
         if not self.sources:
             return error
-        base = base_directory(self.sources)
-        message = error.message
-        for source in self.sources:
-            relative = os.path.relpath(source, base)
-            message = re.sub(rf"(?<![\w./-]){re.escape(relative)}:(?=\d)", lambda _: f"{source}:", message)
+        try:
+            places = self._originals()
+        except UsageProblem:  # a file changed since
+            return error
+        with_blanks = [re.escape(name) for name in places if " " in name]
+        spelled = "|".join([*with_blanks, r"[^\s:]+"])
+        message = re.sub(
+            rf"(?<![^\s'\"(])(?:{_PLACED})?({spelled}):(?=\d)",
+            lambda match: f"{places[name]}:" if (name := os.path.normpath(match[1])) in places else match[0],
+            error.message,
+        )
         return type(error)(message, error.hint, error.exit_code, error.log)
+
+    def _originals(self) -> Mapping[str, str]:
+        if needs_hipify(self):
+            from ._hipify import originals  # pylint: disable=import-outside-toplevel
+
+            return originals(self)
+        base = base_directory(self.sources)
+        return {os.path.relpath(source, base): source for source in self.sources}
 
 
 def flags_of(name: str, value: Any) -> List[str]:
@@ -78,8 +94,10 @@ def base_directory(sources: Sequence[str]) -> str:
     return os.path.commonpath([os.path.dirname(source) for source in sources])
 
 
-def describe(extension: Extension) -> Tuple[Dict[str, Any], List[str]]:
-    """The description, and the archs that its flags choose. Raises UsageProblem for what dcuop does not build."""
+def describe(extension: Extension, cache_dir: str = "") -> Tuple[Dict[str, Any], List[str]]:
+    """The description, and the archs that its flags choose. Raises UsageProblem for what dcuop does not build.
+
+    `cache_dir`: the cache that it is for, if it is not the one of the environment."""
     _check(extension)
     hip_flags, archs = _without_archs(extension.hip_flags)
     op = {"name": _identifier(extension), "kind": extension.kind}
@@ -94,10 +112,10 @@ def describe(extension: Extension) -> Tuple[Dict[str, Any], List[str]]:
     if needs_hipify(extension):
         from ._hipify import hipify  # pylint: disable=import-outside-toplevel
 
-        translated = hipify(extension)
+        translated = hipify(extension, cache_dir)
         described["files"] = translated.files
         build["sources"] = translated.sources
-        build["include_dirs"] = translated.include_dirs + extension.include_dirs
+        build["include_dirs"] = translated.include_dirs
     elif extension.files:
         described["files"] = dict(extension.files)
         build["sources"] = list(extension.files)
@@ -121,8 +139,9 @@ def _torch() -> Any:
 
 
 def needs_hipify(extension: Extension) -> bool:
-    """As torch does on HIP: CUDA sources, or C++ that includes CUDA's headers (with_cuda)."""
-    return extension.has_cuda_sources or bool(extension.with_cuda and _torch().version.hip)
+    """As torch does on HIP: CUDA sources, or C++ that includes CUDA's headers (with_cuda, or a link with cuDNN)."""
+    uses_cuda = extension.with_cuda or any("cudnn" in flag for flag in extension.link_flags)
+    return extension.has_cuda_sources or bool(uses_cuda and _torch().version.hip)
 
 
 class ForTorchAlone(UsageProblem):

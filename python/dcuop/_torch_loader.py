@@ -208,7 +208,7 @@ def _load(extension: Extension, wishes: _Wishes) -> Any:
 
 
 def _order(extension: Extension, wishes: _Wishes) -> Order:
-    description, archs = describe(extension)
+    description, archs = describe(extension, wishes.variables.get("DCUOP_CACHE_DIR", ""))
     arguments = ["--from", "-"]
     if wishes.arch or archs:
         arguments += ["--arch", ",".join(wishes.arch or archs)]
