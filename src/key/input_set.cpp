@@ -151,15 +151,8 @@ std::vector<std::string> InputSet::readers_of(const Input& input) const {
 
 Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, bool first_only) {
   Comparison comparison;
-  std::vector<fs::path> paths;
-  paths.reserve(set.inputs.size());
   for (const Input& input : set.inputs) {
-    paths.push_back(base.absolute(input.path));
-  }
-  const std::vector<std::optional<FileIdentity>> identities = identities_of(paths);
-  for (std::size_t index = 0; index < paths.size(); ++index) {
-    const Input& input = set.inputs[index];
-    const std::optional<Digest> content = memo.digest(paths[index], identities[index]);
+    const std::optional<Digest> content = memo.digest(base.absolute(input.path));
     if (content != input.content) {
       comparison.changed.push_back(input);
       if (first_only) {

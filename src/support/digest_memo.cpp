@@ -177,15 +177,11 @@ DigestMemo::DigestMemo(DigestMemo&&) noexcept = default;
 DigestMemo& DigestMemo::operator=(DigestMemo&&) noexcept = default;
 
 std::optional<Digest> DigestMemo::digest(const std::filesystem::path& path) {
-  return digest(path, identity_of(path));
-}
-
-std::optional<Digest> DigestMemo::digest(const std::filesystem::path& path,
-                                         const std::optional<FileIdentity>& now) {
   if (!state_->loaded) {
     state_->stored = DigestFile(state_->file);
     state_->loaded = true;
   }
+  const std::optional<FileIdentity> now = identity_of(path);
   if (!now) {
     return std::nullopt;
   }

@@ -9,8 +9,6 @@
 #include <fcntl.h>
 #include <memory>
 #include <sys/stat.h>
-#include <system_error>
-#include <thread>
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
@@ -273,31 +271,6 @@ std::optional<FileIdentity> identity_of(const fs::path& path) {
     return std::nullopt;
   }
   return identity_from(status);
-}
-
-std::vector<std::optional<FileIdentity>> identities_of(const std::vector<fs::path>& paths) {
-  // A thread costs about as much as thirty of these calls on a local disk.
-  constexpr std::size_t fewest_a_thread = 250;
-  constexpr std::size_t most_threads = 8;
-  std::vector<std::optional<FileIdentity>> identities(paths.size());
-  const std::size_t threads = std::clamp<std::size_t>(paths.size() / fewest_a_thread, 1, most_threads);
-  const auto ask = [&](std::size_t thread) {
-    const std::size_t end = paths.size() * (thread + 1) / threads;
-    for (std::size_t index = paths.size() * thread / threads; index < end; ++index) {
-      identities[index] = identity_of(paths[index]);
-    }
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t thread = 1; thread < threads; ++thread) {
-    try {
-      others.emplace_back(ask, thread);
-    } catch (const std::system_error&) { // as many as this user may have
-      ask(thread);
-    }
-  }
-  ask(0);
-  others.clear(); // joins
-  return identities;
 }
 
 std::optional<std::string> read_file(const fs::path& path) {

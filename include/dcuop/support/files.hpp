@@ -31,9 +31,6 @@ struct FileIdentity {
 /// Follows symbolic links; nullopt when there is nothing there (or no permission to know).
 [[nodiscard]] std::optional<FileIdentity> identity_of(const fs::path& path);
 
-/// The same for many paths, in their order, by several threads: on a network file system each is a round trip.
-[[nodiscard]] std::vector<std::optional<FileIdentity>> identities_of(const std::vector<fs::path>& paths);
-
 /// The content of a regular file (of /proc and /sys too); nullopt when it is none or cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const fs::path& path);
 /// The first `limit` bytes at most.

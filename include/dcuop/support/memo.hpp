@@ -65,9 +65,6 @@ class DigestMemo {
   /// entries' names and kinds.
   /// Fastest when asked in the order of the paths.
   [[nodiscard]] std::optional<Digest> digest(const std::filesystem::path& path);
-  /// The same where the identity was just asked for.
-  [[nodiscard]] std::optional<Digest> digest(const std::filesystem::path& path,
-                                             const std::optional<FileIdentity>& now);
   /// Writes what was learnt, atomically; false (and nothing lost) when it cannot.
   bool save();
 
