@@ -115,15 +115,15 @@ bool OpBuild::look_up_hit() {
     result_.reason = request_.uncacheable.front();
     return false;
   }
-  LookUp found = look_up(workshop_.store, store::Shelf::entries, request_.digest, request_.base, memo_);
-  if (found.entry) {
-    finish_hit(std::move(*found.entry));
+  LookUp found;
+  if (std::optional<store::Entry> entry = build::look_up_hit(workshop_.store, request_, memo_, found)) {
+    finish_hit(std::move(*entry));
     return true;
   }
   for (const store::Store& shared : workshop_.shared) {
-    LookUp there = look_up(shared, store::Shelf::entries, request_.digest, request_.base, memo_);
-    if (there.entry) {
-      result_.entry = std::move(*there.entry);
+    LookUp there;
+    if (std::optional<store::Entry> entry = build::look_up_hit(shared, request_, memo_, there)) {
+      result_.entry = std::move(*entry);
       result_.status = Status::hit;
       result_.reason = "from the system cache " + shared.root().string();
       return true;

@@ -5,8 +5,18 @@
 
 namespace dcuop::build {
 
+std::optional<store::Entry> look_up_hit(const store::Store& store, const key::Request& request,
+                                        DigestMemo& memo, LookUp& found) {
+  SeenHit seen(store, request.digest, request.base);
+  if (std::optional<store::Entry> entry = seen.find()) {
+    return entry;
+  }
+  found = look_up(store, store::Shelf::entries, request.digest, request.base, memo, &seen);
+  return found.entry;
+}
+
 LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request,
-               const key::PathBase& base, DigestMemo& memo) {
+               const key::PathBase& base, DigestMemo& memo, SeenHit* seen) {
   LookUp result;
   bool newest = true;
   (void)store.find_record(request, [&](const store::IndexRecord& record) {
@@ -14,10 +24,16 @@ LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& requ
     if (!inputs) {
       return false;
     }
+    if (seen != nullptr && newest) {
+      seen->look_at(*inputs);
+    }
     // The newest record's differences are the ones worth telling; for the others the first one decides.
     const key::Comparison comparison = key::compare(*inputs, base, memo, !newest);
     if (comparison.unchanged()) {
       if (std::optional<store::Entry> entry = store.find(shelf, record.key)) {
+        if (seen != nullptr && newest) {
+          seen->remember(*inputs, record.key);
+        }
         result = {std::move(entry), *inputs, false, {}};
         return true;
       }
@@ -55,7 +71,8 @@ std::filesystem::path input_memo_file(const key::Request& request, const store::
 
 std::optional<store::Entry> find_entry(const key::Request& request, const store::Store& store) {
   DigestMemo memo(input_memo_file(request, store));
-  return look_up(store, store::Shelf::entries, request.digest, request.base, memo).entry;
+  LookUp found;
+  return look_up_hit(store, request, memo, found);
 }
 
 } // namespace dcuop::build

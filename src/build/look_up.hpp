@@ -7,7 +7,9 @@
 
 #include "dcuop/key/explain.hpp"
 #include "dcuop/key/input_set.hpp"
+#include "dcuop/key/request.hpp"
 #include "dcuop/store/store.hpp"
+#include "seen_hit.hpp"
 
 namespace dcuop::build {
 
@@ -20,7 +22,12 @@ struct LookUp {
 };
 
 [[nodiscard]] LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& request,
-                             const key::PathBase& base, DigestMemo& memo);
+                             const key::PathBase& base, DigestMemo& memo, SeenHit* seen = nullptr);
+
+/// The entry of a whole op; `found` says why there is none. A hit is remembered (seen_hit.hpp), and then found without
+/// a look at the index.
+[[nodiscard]] std::optional<store::Entry> look_up_hit(const store::Store& store, const key::Request& request,
+                                                      DigestMemo& memo, LookUp& found);
 
 /// A record that cannot be written (a full disk) costs the next look-up some work, never this build.
 void try_add_record(store::Store& store, const Digest& request, const Digest& input_set,

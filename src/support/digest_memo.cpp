@@ -11,6 +11,7 @@
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/memo.hpp"
+#include "encoded_identity.hpp"
 
 namespace dcuop {
 
@@ -20,27 +21,7 @@ constexpr std::string_view magic = "dcuop digests 1\n";
 /// Beyond this many, what this process did not ask for is forgotten.
 constexpr std::size_t most_records = 50'000;
 
-/// An identity and a digest as they lie in the file.
-constexpr std::size_t identity_size = 5 * sizeof(std::uint64_t) + 2 * sizeof(std::uint32_t);
 constexpr std::size_t digest_size = sizeof(Digest::bytes);
-using EncodedIdentity = std::array<char, identity_size>;
-
-EncodedIdentity encoded(const FileIdentity& identity) {
-  EncodedIdentity bytes{};
-  char* end = bytes.data();
-  const auto append = [&end](const auto& number) {
-    std::memcpy(end, &number, sizeof number);
-    end += sizeof number;
-  };
-  append(identity.device);
-  append(identity.inode);
-  append(identity.size);
-  append(identity.mtime_ns);
-  append(identity.ctime_ns);
-  append(identity.mode);
-  append(identity.owner);
-  return bytes;
-}
 
 struct Record {
   EncodedIdentity identity{};

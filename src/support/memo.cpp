@@ -6,29 +6,12 @@
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
+#include "encoded_identity.hpp"
 #include "memo_file.hpp"
 
 namespace dcuop {
 
 namespace {
-
-constexpr std::int64_t settling_ns = 2'000'000'000;
-
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
-/// Files that the kernel makes up change their content without a new mtime or ctime.
-bool is_on_kernel_file_system(const std::filesystem::path& path) {
-  constexpr unsigned long kinds[] = {0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x64626720 /* debugfs */,
-                                     0x0027e0eb /* cgroup v1 */, 0x63677270 /* cgroup v2 */};
-  struct statfs status {};
-  return ::statfs(path.c_str(), &status) == 0 &&
-         std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(status.f_type)) !=
-             std::end(kinds);
-}
 
 std::optional<Digest> content_of(const std::filesystem::path& path, const FileIdentity& identity) {
   if (identity.is_regular()) {
@@ -100,6 +83,12 @@ bool holds(Memo& memo, bool& renewed) {
   return true;
 }
 
+std::int64_t clock_ns(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
 /// A moment that separates: what changed before the call has a ctime up to it, what changes after the call
 /// has a later one. Local file systems stamp with the clock of the last tick (or a finer one, since
 /// Linux 6.13), which is why this waits for the next tick, a few milliseconds.
@@ -114,6 +103,19 @@ std::int64_t start_of_reading() {
 }
 
 } // namespace
+
+bool is_on_kernel_file_system(const std::filesystem::path& path) {
+  constexpr unsigned long kinds[] = {0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x64626720 /* debugfs */,
+                                     0x0027e0eb /* cgroup v1 */, 0x63677270 /* cgroup v2 */};
+  struct statfs status {};
+  return ::statfs(path.c_str(), &status) == 0 &&
+         std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(status.f_type)) !=
+             std::end(kinds);
+}
+
+std::int64_t now_ns() {
+  return clock_ns(CLOCK_REALTIME);
+}
 
 Witness witness_of(const std::filesystem::path& path) {
   Witness witness;

@@ -73,4 +73,25 @@ class DigestMemo {
   std::unique_ptr<State> state_;
 };
 
+/// A value that was worked out from thousands of paths, and holds while each is what it was, by identity alone. One
+/// binary file, read where it lies: asking costs little more than the stat calls. Not thread-safe.
+class IdentityMemo {
+ public:
+  /// `question` is a digest of all that the value depends on besides the paths.
+  IdentityMemo(std::filesystem::path file, const Digest& question);
+
+  /// nullopt when it is not known, a path is no longer what it was, or the file is damaged.
+  [[nodiscard]] std::optional<std::string> recall() const;
+  /// Before the value is worked out: what changes meanwhile is then a change.
+  void look_at(const std::vector<std::filesystem::path>& paths);
+  /// What was worked out since look_at(). Nothing is remembered when one of the paths changed too shortly before for its
+  /// identity to be trusted, or cannot be trusted at all (/proc). Never throws.
+  void remember(const std::string& value) noexcept;
+
+ private:
+  std::filesystem::path file_;
+  Digest question_;
+  std::string seen_; ///< records of what was looked at; empty: nothing to be remembered
+};
+
 } // namespace dcuop

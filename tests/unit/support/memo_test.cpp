@@ -224,5 +224,66 @@ TEST(Witness, DescribesWhatIsThere) {
   EXPECT_FALSE(witness_of("/dev/null").content);
 }
 
+class Identities : public testing::Test {
+ protected:
+  void remember(const std::vector<fs::path>& paths) {
+    memo_.look_at(paths);
+    memo_.remember("the value");
+  }
+  test::TemporaryDirectory directory_;
+  fs::path file_ = directory_ / "memo/identities";
+  IdentityMemo memo_{file_, digest_of("question")};
+};
+
+TEST_F(Identities, HoldWhileEachPathIsWhatItWas) {
+  const fs::path first = directory_.write("first", "one");
+  const fs::path second = directory_.write("second", "two");
+  const fs::path none = directory_ / "none";
+  fs::create_directory(directory_ / "listed");
+  let_files_settle();
+  const std::vector<fs::path> paths = {first, second, none, directory_ / "listed"};
+  remember(paths);
+  EXPECT_EQ(memo_.recall(), "the value");
+  EXPECT_EQ(IdentityMemo(file_, digest_of("question")).recall(), "the value");
+  EXPECT_EQ(IdentityMemo(file_, digest_of("another")).recall(), std::nullopt);
+
+  edit_behind_the_mtime(second, "TWO");
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+  let_files_settle();
+  remember(paths);
+  EXPECT_EQ(memo_.recall(), "the value");
+  directory_.write("none", "appears");
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+  fs::remove(none);
+  EXPECT_EQ(memo_.recall(), "the value");
+  directory_.write("listed/name", "");
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+}
+
+TEST_F(Identities, OfWhatHasNotSettledAreNotTrusted) {
+  remember({directory_.write("fresh", "one")});
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+  remember({"/proc/self/status"});
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+  memo_.remember("without a look");
+  EXPECT_EQ(memo_.recall(), std::nullopt);
+}
+
+TEST_F(Identities, OfADamagedFileAreNone) {
+  const fs::path first = directory_.write("first", "one");
+  let_files_settle();
+  remember({first, directory_ / "none"});
+  ASSERT_EQ(memo_.recall(), "the value");
+  const std::string whole = read_file(file_).value_or("");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    std::ofstream(file_, std::ios::binary) << whole.substr(0, size);
+    EXPECT_EQ(memo_.recall(), std::nullopt) << size;
+    std::string flipped = whole;
+    flipped[size] = static_cast<char>(flipped[size] ^ 1);
+    std::ofstream(file_, std::ios::binary) << flipped;
+    EXPECT_EQ(memo_.recall(), std::nullopt) << size;
+  }
+}
+
 } // namespace
 } // namespace dcuop
