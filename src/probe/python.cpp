@@ -147,10 +147,12 @@ Digest question_of(const Machine& machine, const Choice& choice, Kind kind) {
   return hasher.finish();
 }
 
-/// sys.path without the working directory that -c puts first. Paths that are no UTF-8 are left out: JSON
-/// could not carry them.
+/// sys.path without the working directory that -c puts first: a json.py that lies there is not run. Paths that are no
+/// UTF-8 are left out: JSON could not carry them.
 constexpr const char* script = R"py(
-import json, os, site, sys, sysconfig
+import sys
+sys.path[:] = [path for path in sys.path if path]
+import json, os, site, sysconfig
 def text(path):
     try:
         return os.fsencode(path).decode('utf-8')
