@@ -30,8 +30,8 @@
 
 namespace {
 
-/// What TORCH_CHECK does, without the C++ stack that it appends to the message once pybind11 has turned it
-/// into a RuntimeError, and without __FILE__, which would put this directory's name into the object.
+/// What TORCH_CHECK does, without the C++ stack that its message may end in, and without __FILE__, which would
+/// put this directory's name into the object.
 template <class... Parts> void require(bool condition, const Parts&... parts) {
   if (!condition) {
     throw std::runtime_error(c10::str("affine: ", parts...));
@@ -78,14 +78,18 @@ float to_float32(double value, const char* name) {
   return narrowed;
 }
 
-at::Tensor affine(const at::Tensor& x, double scale, double bias) {
-  require(is_dcu(x.device()), "x must be on a DCU device, got ", x.device());
+void check_tensor(const at::Tensor& x) {
   require(x.scalar_type() == at::kHalf, "x must be float16, got ", x.scalar_type());
   require(x.layout() == at::kStrided, "x must be strided, got layout ", x.layout());
   require(x.is_contiguous(), "x must be contiguous, got sizes ", x.sizes(), " with strides ", x.strides());
   require(!x.is_neg(), "x must not be a lazily negated view; call x.resolve_neg() first");
   require(!(x.requires_grad() && c10::GradMode::is_enabled()),
           "x requires grad, and affine has no backward; call it under torch.no_grad() or on x.detach()");
+}
+
+at::Tensor affine_forward(const at::Tensor& x, double scale, double bias) {
+  require(is_dcu(x.device()), "x must be on a DCU device, got ", x.device());
+  check_tensor(x);
   const float narrow_scale = to_float32(scale, "scale");
   const float narrow_bias = to_float32(bias, "bias");
 
@@ -104,6 +108,6 @@ at::Tensor affine(const at::Tensor& x, double scale, double bias) {
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.doc() = "y = x * scale + bias for FP16 tensors on a DCU";
-  module.def("affine", &affine, pybind11::arg("x"), pybind11::arg("scale"), pybind11::arg("bias"),
+  module.def("affine", &affine_forward, pybind11::arg("x"), pybind11::arg("scale"), pybind11::arg("bias"),
              "y = x * scale + bias: computed in float32 with one rounding, then rounded to float16.");
 }

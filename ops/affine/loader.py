@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import warnings
 from pathlib import Path
-from types import ModuleType
-from typing import Optional
+from typing import Any, Optional
 
 import torch
 
 import dcuop
 
-#: The processors named in dcuop.toml.
+#: Those of dcuop.toml.
 SUPPORTED_ARCHS = ("gfx906", "gfx926", "gfx928", "gfx936", "gfx938", "gfx90a")
 
 
@@ -29,8 +28,8 @@ class UnsupportedDeviceError(RuntimeError):
 
 
 @functools.lru_cache(maxsize=None)
-def load(arch: Optional[str] = None, *, allow_cpu_torch: bool = True) -> ModuleType:
-    """The extension module, built if need be; the same object for every call with the same arguments.
+def load(arch: Optional[str] = None, *, allow_cpu_torch: bool = True) -> Any:
+    """What holds the compiled code, built if need be; the same object for every call with the same arguments.
 
     `arch` is the target id to build for; by default that of the visible device (or DCUOP_ARCH).
 
@@ -61,7 +60,7 @@ def _check_device(index: int) -> None:
     # Older torch does not say; dcuop then resolves the arch from the driver by itself.
     target_id = getattr(torch.cuda.get_device_properties(index), "gcnArchName", "")
     processor = target_id.split(":")[0]
-    if processor and processor not in SUPPORTED_ARCHS:
+    if processor and processor not in {arch.split(":")[0] for arch in SUPPORTED_ARCHS}:
         raise UnsupportedDeviceError(
             f"affine has no code for {target_id} (device {index}); it supports {', '.join(SUPPORTED_ARCHS)}. "
             f"Add {processor} to archs in {Path(__file__).resolve().parent / 'dcuop.toml'} if its kernel fits."
