@@ -244,4 +244,9 @@ std::vector<std::string> read_flags(const TomlNode& node, const FlagList& list) 
   return reader.take();
 }
 
+std::optional<std::string> why_refused(const std::string& flag) {
+  const std::optional<Why> why = why_refused(flag, false);
+  return why ? std::optional(explain(*why).what) : std::nullopt;
+}
+
 } // namespace dcuop::op

@@ -3,6 +3,7 @@
 // compiler or the linker, or replaces a part of it, is refused, as are those that dcuop sets itself.
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ struct FlagList {
 
 /// The flags in order, response files (@file) replaced by what they hold. Throws Error(usage).
 [[nodiscard]] std::vector<std::string> read_flags(const TomlNode& node, const FlagList& list);
+
+/// Why a manifest may not have this flag: "names the output, which dcuop sets". nullopt for all others.
+[[nodiscard]] std::optional<std::string> why_refused(const std::string& flag);
 
 } // namespace dcuop::op

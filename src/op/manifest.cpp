@@ -9,6 +9,7 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 #include "flags.hpp"
+#include "identifier.hpp"
 #include "manifest_file.hpp"
 #include "read_manifest.hpp"
 #include "sources.hpp"
@@ -54,12 +55,16 @@ void complete(Draft& draft, const TomlFile& file);
 Op read_op(const fs::path& manifest) {
   // The real directory: compilers resolve "../x" through it, whatever links led here.
   const fs::path given = fs::absolute(manifest).lexically_normal();
-  const TomlFile file = read_manifest_file(fs::weakly_canonical(given.parent_path()) / given.filename());
+  return op_of(read_manifest_file(fs::weakly_canonical(given.parent_path()) / given.filename()),
+               given.parent_path());
+}
+
+Op op_of(const TomlFile& file, const fs::path& directory) {
   if (!describes_op(file)) {
     file.fail({}, "this opens a workspace and describes no op", "name one of its members");
   }
   Draft draft = draft_of(file);
-  if (const std::optional<TomlFile> root = nearest_workspace_file(given.parent_path())) {
+  if (const std::optional<TomlFile> root = nearest_workspace_file(directory)) {
     draft.op.workspace_root = fs::weakly_canonical(root->path().parent_path());
     apply_table(draft, *root, "defaults");
   }
@@ -112,13 +117,6 @@ void apply_table(Draft& draft, const TomlFile& file, const std::string& section)
       key->apply({draft, file, member.value, section, member.key});
     }
   }
-}
-
-bool is_identifier(std::string_view text) {
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return !text.empty() && is_letter(text.front()) && std::all_of(text.begin(), text.end(), [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-  });
 }
 
 Abi abi_of(Kind kind) {

@@ -15,17 +15,6 @@ namespace {
 
 constexpr std::string_view known_extensions = ".hip and .cu (HIP), .cpp, .cc and .cxx (C++), .c (C)";
 
-std::optional<Language> language_of(const fs::path& path) {
-  const std::string extension = path.extension().string();
-  if (extension == ".hip" || extension == ".cu") {
-    return Language::hip;
-  }
-  if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") {
-    return Language::cxx;
-  }
-  return extension == ".c" ? std::optional(Language::c) : std::nullopt;
-}
-
 class Reader {
  public:
   Reader(const TomlFile& file, const SourceBase& base) : file_(file), base_(base) {}
@@ -120,6 +109,17 @@ class Reader {
 };
 
 } // namespace
+
+std::optional<Language> language_of(const fs::path& path) {
+  const std::string extension = path.extension().string();
+  if (extension == ".hip" || extension == ".cu") {
+    return Language::hip;
+  }
+  if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") {
+    return Language::cxx;
+  }
+  return extension == ".c" ? std::optional(Language::c) : std::nullopt;
+}
 
 std::vector<Source> read_sources(const TomlFile& file, const TomlNode& node, const SourceBase& base) {
   Reader reader(file, base);

@@ -2,6 +2,7 @@
 // [build] sources: patterns expanded, each file looked for, its language told by its extension.
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "dcuop/op/op.hpp"
@@ -19,5 +20,8 @@ struct SourceBase {
 /// outside the workspace, the same file twice.
 [[nodiscard]] std::vector<Source> read_sources(const TomlFile& file, const TomlNode& node,
                                                const SourceBase& base);
+
+/// By the extension; nullopt for what is no source.
+[[nodiscard]] std::optional<Language> language_of(const std::filesystem::path& path);
 
 } // namespace dcuop::op

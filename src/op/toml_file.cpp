@@ -153,9 +153,13 @@ TomlFile TomlFile::read(const fs::path& path) {
     throw Error(ExitCode::usage, "cannot read " + shown_path(path).string(),
                 "check that it is a file and that you may read it");
   }
-  check_bounds(path, *content);
+  return parse(path, *content);
+}
+
+TomlFile TomlFile::parse(const fs::path& path, const std::string& content) {
+  check_bounds(path, content);
   try {
-    const toml::table table = toml::parse(*content);
+    const toml::table table = toml::parse(content);
     return {path, converted(table)};
   } catch (const toml::parse_error& error) {
     std::string_view what = error.description();
@@ -165,7 +169,7 @@ TomlFile TomlFile::read(const fs::path& path) {
     }
     fail_at(path, place_of(error.source()), std::string(what), "it must be TOML: https://toml.io");
   } catch (const NoToml&) {
-    fail_at(path, place_of_no_toml(*content), "this line is not TOML", "it must be TOML: https://toml.io");
+    fail_at(path, place_of_no_toml(content), "this line is not TOML", "it must be TOML: https://toml.io");
   }
 }
 

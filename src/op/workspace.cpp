@@ -64,6 +64,20 @@ std::optional<Workspace> find_workspace(const fs::path& start) {
   return Workspace{file->path().parent_path(), members_of(*file)};
 }
 
+std::optional<WorkspaceMembers> find_workspace_members(const fs::path& start) {
+  const std::optional<TomlFile> file = nearest_workspace_file(fs::absolute(start).lexically_normal());
+  if (!file) {
+    return std::nullopt;
+  }
+  WorkspaceMembers members{file->path().parent_path(), {}};
+  if (const TomlNode* node = file->root().find("workspace")->find("members")) {
+    for (const TomlNode& item : file->texts_of(*node, "'members' in [workspace]")) {
+      members.patterns.push_back(item.text);
+    }
+  }
+  return members;
+}
+
 namespace {
 
 // A symbolic link to a member is that member again, by a second name.

@@ -35,6 +35,13 @@ struct Workspace {
 };
 [[nodiscard]] std::optional<Workspace> find_workspace(const std::filesystem::path& start);
 
+/// Its [workspace] members as they are written, which may name what is not there yet.
+struct WorkspaceMembers {
+  std::filesystem::path root;
+  std::vector<std::string> patterns;
+};
+[[nodiscard]] std::optional<WorkspaceMembers> find_workspace_members(const std::filesystem::path& start);
+
 /// The ops that a command's arguments name, in their order, each once: op directories (a workspace's root
 /// stands for all its members), manifests, or names of workspace members; a path that is an op goes before a
 /// name. Without arguments the op one stands in, else all of the workspace. Throws Error(usage): nothing

@@ -43,6 +43,8 @@ class TomlFile {
  public:
   /// Throws Error(usage): not readable, not UTF-8, not TOML (with the place).
   [[nodiscard]] static TomlFile read(const std::filesystem::path& path);
+  /// The same of what a file at `path` would hold.
+  [[nodiscard]] static TomlFile parse(const std::filesystem::path& path, const std::string& content);
   /// What was not read from a file. Relative paths in it are below `directory`; complaints call it `label`.
   [[nodiscard]] static TomlFile of(const std::filesystem::path& directory, std::string label, TomlNode root);
 

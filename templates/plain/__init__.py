@@ -1,0 +1,20 @@
+"""affine: y = x * scale + bias for FP16 tensors on a DCU.
+
+    from affine import affine
+    y = affine(x, scale=2.0, bias=1.0)
+
+The library is built through dcuop when it is first needed, not when this package is imported.
+"""
+
+from .binding import affine
+from .loader import CpuOnlyTorchError, CpuOnlyTorchWarning, UnsupportedDeviceError, load
+from .reference import affine_reference
+
+__all__ = [
+    "CpuOnlyTorchError",
+    "CpuOnlyTorchWarning",
+    "UnsupportedDeviceError",
+    "affine",
+    "affine_reference",
+    "load",
+]
