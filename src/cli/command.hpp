@@ -60,6 +60,7 @@ struct Commands {
 };
 
 void add_build(Commands& commands);
+void add_new(Commands& commands);
 void add_key(Commands& commands);
 void add_explain(Commands& commands);
 void add_list(Commands& commands);

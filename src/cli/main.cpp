@@ -141,6 +141,7 @@ int run_program(int argc, char** argv) {
   GlobalOptions options;
   add_global_options(app, options);
   Commands commands{app, {}};
+  add_new(commands);
   add_build(commands);
   add_list(commands);
   add_clean(commands);
