@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What dcuop.load of a cached extension adds to importing its file.
+
+    bench/load_hit.py [--runs 30]
+
+Each sample is a Python process of its own in which torch is imported first: one imports the .so by importlib, one calls
+dcuop.load for it, in turn. The extension reads torch/extension.h, so that some 2,600 files are compared. Prints medians
+and quartiles, the difference, and the processor time of the one dcuop process that a load starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Dict, List
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON = os.environ.get("DCUOP_PYTHON", "/usr/bin/python3")
+
+SOURCE = """
+#include <torch/extension.h>
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("one", [] { return 1; }); }
+"""
+
+SAMPLE = """
+import importlib.util, resource, sys, time, torch
+if sys.argv[1] == "load":
+    import dcuop
+    start = time.perf_counter()
+    module = dcuop.load("bench_hit", [sys.argv[2]], extra_cflags=["-O1"])
+else:
+    start = time.perf_counter()
+    spec = importlib.util.spec_from_file_location("bench_hit", sys.argv[3])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+seconds = time.perf_counter() - start
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+assert module.one() == 1
+print(seconds, usage.ru_utime + usage.ru_stime, module.__file__)
+"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=30)
+    runs = max(5, parser.parse_args().runs)
+    with tempfile.TemporaryDirectory(prefix="dcuop-bench-") as directory:
+        source = Path(directory) / "bench_hit.cpp"
+        source.write_text(SOURCE)
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT / "python"),
+            "DCUOP": os.environ.get("DCUOP", str(ROOT / "build/release/dcuop")),
+            "DCUOP_CACHE_DIR": f"{directory}/cache",
+        }
+
+        def sample(kind: str, file: str = "") -> "tuple[float, float, str]":
+            command = [PYTHON, "-c", SAMPLE, kind, str(source), file]
+            done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
+            if done.returncode != 0:
+                sys.exit(done.stderr)
+            seconds, processor, path = done.stdout.split(maxsplit=2)
+            return float(seconds) * 1e3, float(processor) * 1e3, path.strip()
+
+        file = sample("load")[2]  # compiles
+        time.sleep(2.2)  # until the identities of the inputs are trusted
+        sample("load")
+        times: Dict[str, List[float]] = {"import": [], "load": []}
+        processor: List[float] = []
+        for _ in range(runs):
+            times["import"].append(sample("import", file)[0])
+            milliseconds, used, _ = sample("load")
+            times["load"].append(milliseconds)
+            processor.append(used)
+    for kind, values in times.items():
+        low, middle, high = statistics.quantiles(values, n=4)
+        print(f"{kind:7} {middle:7.2f} ms   (quartiles {low:.2f} to {high:.2f})")
+    print(f"a load adds {statistics.median(times['load']) - statistics.median(times['import']):.2f} ms;"
+          f" dcuop's processor time {statistics.median(processor):.2f} ms; {runs} runs each, load {os.getloadavg()[0]:.1f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
