@@ -47,6 +47,10 @@ finding::Finding unknown_failure(const MessageText& message, const MessageScan& 
     finding.evidence.push_back(
         {"message says", scan.last_error + "   (line " + std::to_string(scan.last_line) + ")"});
   }
+  for (const auto& clue : scan.passed_over) {
+    finding.evidence.push_back(
+        {"warned before", clue.says + "   (line " + std::to_string(clue.line) + ", " + clue.rule + ")"});
+  }
   finding.fix =
       "copy all from the first \"Traceback\" or \"error:\" on; or examine the file itself: dcuop doctor FILE";
   finding.chinese.fix = "从第一个 \"Traceback\" 或 \"error:\" 起全部复制；或直接检查文件：dcuop doctor FILE";

@@ -268,6 +268,14 @@ Part compile_error(std::string_view line) {
   auto found = sighting("DCU707");
   found.clue.file = file;
   found.clue.says = cut_to_width(trimmed(line), 240);
+  constexpr std::array<std::string_view, 4> unknown_options = {
+      "unknown argument", "unsupported option", "unsupported argument", "unrecognized command"};
+  if (std::any_of(unknown_options.begin(), unknown_options.end(),
+                  [line](std::string_view words) { return line.find(words) != none; })) {
+    set_fix(found.clue,
+            "take that option out of the flags: it is not of this compiler (nvcc's own are not hipcc's)",
+            "从编译选项中去掉它：该编译器没有此选项（nvcc 专有的选项不适用于 hipcc）");
+  }
   return found;
 }
 

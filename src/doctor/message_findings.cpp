@@ -102,6 +102,10 @@ void compare_with_torch_here(const Clue& clue, CaseFile& machine, finding::Findi
   if (!torch || !of_torch) {
     return;
   }
+  if (clue.name.starts_with("_Z") && elf::demangled(clue.name) == clue.name) {
+    finding.evidence.push_back({"so", "the name is cut off: compared with none"});
+    return;
+  }
   std::vector<const elf::Image*> images;
   for (const auto& library : torch->libraries) {
     if (const auto* image = machine.pool.read(library)) {

@@ -21,6 +21,11 @@ Sighting sighting(std::string_view rule, Weight weight = Weight::cause) {
 }
 
 std::string_view rule_of_symbol(std::string_view symbol) {
+  // torch's own casters of tensors (torch/csrc/utils/pybind.h) are in libtorch_python from 2.0 on.
+  if (symbol.starts_with("_ZN8pybind116detail11type_casterIN2at") ||
+      symbol.starts_with("_ZN8pybind116detail11type_casterIN3c10")) {
+    return "DCU212";
+  }
   switch (symbol_family(symbol)) {
   case SymbolFamily::torch:
     return symbol.starts_with("THP") || symbol.starts_with("_THP") ? "DCU212" : "DCU210";
@@ -41,6 +46,14 @@ std::string_view rule_of_symbol(std::string_view symbol) {
     break;
   }
   return "DCU218";
+}
+
+/// Whose version a node of the C and C++ libraries is; empty: of another library.
+std::string library_of_node(std::string_view node) {
+  if (node.starts_with("GLIBCXX_") || node.starts_with("CXXABI_")) {
+    return "libstdc++.so.6";
+  }
+  return node.starts_with("GLIBC_") ? "libc.so.6" : node.starts_with("GCC_") ? "libgcc_s.so.1" : "";
 }
 
 Part undefined_symbol(std::string_view line) {
@@ -67,6 +80,35 @@ Part undefined_symbol(std::string_view line) {
   auto found = sighting(rule_of_symbol(symbol));
   found.clue.name = symbol;
   found.clue.file = file;
+  // dl-lookup.c: "undefined symbol: f, version GLIBCXX_3.4.29". The library is there, and lacks it.
+  constexpr std::string_view version = ", version ";
+  const auto behind = at == none ? none : line.find(symbol, at + mark.size()) + symbol.size();
+  const auto node = behind != none && line.substr(behind).starts_with(version)
+                        ? word_at(line, behind + version.size())
+                        : std::string{};
+  if (const auto library = library_of_node(node); !library.empty()) {
+    found.clue.rule = "DCU220";
+    found.clue.name = node;
+    found.clue.detail = library;
+  }
+  return found;
+}
+
+/// "python: relocation error: /x/affine.so: symbol f, version GLIBC_2.34 not defined in file libc.so.6 with link time
+/// reference" (dl-lookup.c)
+Part symbol_not_in_library(std::string_view line) {
+  constexpr std::string_view mark = ": symbol ", version = ", version ", absent = " not defined in file ";
+  const auto at = line.find(mark);
+  const auto end = line.find(absent, at == none ? 0 : at);
+  if (at == none || end == none) {
+    return std::nullopt;
+  }
+  const auto symbol = word_at(line, at + mark.size());
+  const auto named = line.find(version, at);
+  auto found = sighting(named < end ? "DCU220" : rule_of_symbol(symbol));
+  found.clue.name = named < end ? word_at(line, named + version.size()) : symbol;
+  found.clue.detail = word_at(line, end + absent.size());
+  found.clue.file = path_before(line, at);
   return found;
 }
 
@@ -308,8 +350,8 @@ Part others(std::string_view line) {
 } // namespace
 
 std::optional<Sighting> recognised_linking(std::string_view line) {
-  for (const auto part : {undefined_symbol, version_missing, library_missing, refused, init_missing,
-                          other_abi, op_absent, module_absent, others}) {
+  for (const auto part : {undefined_symbol, symbol_not_in_library, version_missing, library_missing, refused,
+                          init_missing, other_abi, op_absent, module_absent, others}) {
     if (auto found = part(line)) {
       return found;
     }

@@ -67,6 +67,7 @@ constexpr std::array signs = {
     Sign{"no ROCm-capable device is detected", "DCU704", Weight::cause, access},
     Sign{"no CUDA-capable device is detected", "DCU704", Weight::cause, install_hip_torch},
     Sign{"ROCk module is NOT loaded", "DCU704", Weight::cause, access},
+    Sign{"hsa api call failure at", "DCU704", Weight::cause, access}, // rocminfo's, mostly of hsa_init
     Sign{"Driver not initialized", "DCU704", Weight::hint, access},
     Sign{"hipErrorInsufficientDriver", "DCU704", Weight::cause, access},
     Sign{"hipErrorNotInitialized", "DCU704", Weight::cause, access},

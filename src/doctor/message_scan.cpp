@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
+#include "message_chinese.hpp"
 #include "message_lines.hpp"
 
 #include "dcuop/elf/image.hpp"
@@ -33,12 +35,39 @@ int error_rank(std::string_view line) {
   if (line.find("Error: ") != none || line.find("Exception: ") != none) {
     return 2;
   }
-  constexpr std::array<std::string_view, 7> words = {"rror:",  "ERROR",  "fatal", "FATAL",
-                                                     "FAILED", "failed", "abort"};
+  constexpr std::array<std::string_view, 8> words = {"rror:",  "ERROR",  "fatal", "FATAL",
+                                                     "FAILED", "failed", "abort", "错误"};
   return std::any_of(words.begin(), words.end(),
                      [line](std::string_view word) { return line.find(word) != none; })
              ? 1
              : 0;
+}
+
+/// Said by a program that goes on without what it missed.
+bool is_warning(std::string_view line) {
+  constexpr std::array<std::string_view, 8> words = {
+      "WARN", "Warning", "warning: ", "alling back", "fallback", "Original ImportError was", "[W", "INFO"};
+  return std::any_of(words.begin(), words.end(),
+                     [line](std::string_view word) { return line.find(word) != none; });
+}
+
+/// "KeyError: 'weights'", "torch.cuda.SomeError: ...": what a traceback ends with.
+bool is_raised(std::string_view line) {
+  const auto type = line.substr(0, line.find(": "));
+  const bool plain = std::all_of(type.begin(), type.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  });
+  return plain && type.size() < line.size() && (type.ends_with("Error") || type.ends_with("Exception"));
+}
+
+/// A program that went on without a module may fail for want of it: by a name that is not there, or in such words.
+bool may_follow_from_a_miss(std::string_view raised) {
+  constexpr std::array<std::string_view, 14> words = {
+      "AttributeError", "NameError", "ImportError", "ModuleNotFoundError", "vailable", "nstall",
+      "ompiled",        "upported",  "import",      "not supported",       "oad",      "NoneType",
+      "equire",         "uild"};
+  return std::any_of(words.begin(), words.end(),
+                     [raised](std::string_view word) { return raised.find(word) != none; });
 }
 
 class Scan {
@@ -57,9 +86,14 @@ class Scan {
 
   MessageScan result() {
     result_.ranks = ranks_.size();
+    const bool passed_over = ended_by_something_else();
+    if (passed_over) {
+      result_.last_error = raised_;
+      result_.last_line = raised_line_;
+    }
     put_cause_first();
-    for (auto& [weight, clue] : found_) {
-      result_.clues.push_back(std::move(clue));
+    for (auto& found : found_) {
+      (passed_over ? result_.passed_over : result_.clues).push_back(std::move(found.clue));
     }
     return std::move(result_);
   }
@@ -68,6 +102,7 @@ class Scan {
   struct Found {
     Weight weight;
     Clue clue;
+    bool warned = false;
   };
 
   void take(const MessageLine& line) {
@@ -90,10 +125,16 @@ class Scan {
   void look_at_first() {
     const auto line = std::move(window_.front());
     window_.erase(window_.begin());
-    auto sighting = recognised(line.text);
-    if (pasted_) {
+    const auto english = in_english(line.text);
+    auto sighting = recognised(english);
+    if (english != line.text) {
+      if (sighting) {
+        sighting->clue.says = telling_part(line.text);
+      }
+    } else if (pasted_) {
       sighting = unwrapped(line, std::move(sighting));
     }
+    note_end(line, sighting.has_value());
     if (sighting) {
       remember(std::move(*sighting), line);
     }
@@ -135,6 +176,7 @@ class Scan {
           if (!touches_end(*alone, *whole)) {
             return alone;
           }
+          tight = loose = std::string(*whole);
           break;
         }
       }
@@ -184,7 +226,24 @@ class Scan {
     clue.line = line.number;
     note_rank(clue, line.rank);
     places_.emplace(key, found_.size());
-    found_.push_back({sighting.weight, std::move(clue)});
+    found_.push_back({sighting.weight, std::move(clue), is_warning(line.text)});
+  }
+
+  void note_end(const MessageLine& line, bool known) {
+    if (line.text.find("Traceback (most recent call last)") != none) {
+      in_traceback_ = true;
+    } else if (in_traceback_ && !known && is_raised(line.text)) {
+      in_traceback_ = false;
+      raised_ = telling_part(line.text);
+      raised_line_ = line.number;
+    }
+  }
+
+  /// All that is known was only warned of, and the program ended later, by what does not look like a consequence.
+  [[nodiscard]] bool ended_by_something_else() const {
+    return !found_.empty() && !may_follow_from_a_miss(raised_) &&
+           std::all_of(found_.begin(), found_.end(),
+                       [this](const Found& found) { return found.warned && found.clue.line < raised_line_; });
   }
 
   static void note_rank(Clue& clue, const std::string& rank) {
@@ -220,6 +279,9 @@ class Scan {
   std::string before_;
   std::size_t width_ = 0;
   int last_rank_ = 0;
+  bool in_traceback_ = false;
+  std::string raised_; ///< what the last traceback ended with, where that is not known
+  std::size_t raised_line_ = 0;
   std::set<std::string> ranks_;
   std::vector<Found> found_;
   std::map<std::tuple<std::string, std::string, std::string>, std::size_t> places_;

@@ -10,7 +10,9 @@
 namespace dcuop::doctor {
 
 struct MessageScan {
-  std::vector<Clue> clues;   ///< each once; the cause first, then the others as they stand in the text
+  std::vector<Clue> clues; ///< each once; the cause first, then the others as they stand in the text
+  std::vector<Clue>
+      passed_over;           ///< only warned of, before the program ended by something else; then no clues
   std::string last_error;    ///< the last line that looks like an error; else the last line
   std::size_t last_line = 0; ///< its number
   std::size_t lines = 0;     ///< that are not blank

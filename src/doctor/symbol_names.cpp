@@ -163,7 +163,7 @@ class QualifiedName {
 };
 
 SymbolFamily family_of_namespace(const QualifiedName& name) {
-  constexpr std::array<std::string_view, 4> torch = {"c10", "at", "torch", "caffe2"};
+  constexpr std::array<std::string_view, 5> torch = {"c10", "at", "torch", "caffe2", "c10d"};
   constexpr std::array<std::string_view, 3> runtime = {"std", "__cxxabiv1", "__gnu_cxx"};
   if (std::find(torch.begin(), torch.end(), name.first()) != torch.end()) {
     return name.second() == "cuda" ? SymbolFamily::torch_cuda : SymbolFamily::torch;
@@ -221,8 +221,7 @@ SymbolFamily symbol_family(std::string_view name) {
   constexpr std::array<std::string_view, 2> python = {"Py", "_Py"};
   constexpr std::array<std::string_view, 3> torch = {"THP", "_THP", "THC"};
   constexpr std::array<std::string_view, 2> hip = {"hip", "__hip"};
-  constexpr std::array<std::string_view, 7> cuda = {"cuda",   "__cuda", "cublas", "cudnn",
-                                                    "curand", "nvrtc",  "nvtx"};
+  constexpr std::array<std::string_view, 6> cuda = {"__cuda", "cublas", "cudnn", "curand", "nvrtc", "nvtx"};
   constexpr std::array<std::string_view, 3> runtime = {"__cxa_", "__gxx_", "_Unwind_"};
   if (starts_with_any(name, rdc)) {
     return SymbolFamily::rdc;
@@ -236,7 +235,7 @@ SymbolFamily symbol_family(std::string_view name) {
   if (capital_after("hip") || name.starts_with(hip[1])) {
     return SymbolFamily::hip;
   }
-  if (starts_with_any(name, cuda) || capital_after("cu") || capital_after("nvml")) {
+  if (starts_with_any(name, cuda) || capital_after("cu") || capital_after("cuda") || capital_after("nvml")) {
     return SymbolFamily::cuda;
   }
   if (name.starts_with("_Py") ||

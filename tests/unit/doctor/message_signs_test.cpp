@@ -50,7 +50,51 @@ INSTANTIATE_TEST_SUITE_P(
         Shape{"ImportError: /p/k.so: undefined symbol: __cxa_call_terminate", "DCU219", "/p/k.so",
               "__cxa_call_terminate"},
         Shape{"undefined symbol: launch\t(./k.so)", "DCU218", "./k.so", "launch"},
-        Shape{"Error relocating /p/k.so: launch: symbol not found", "DCU218", "/p/k.so", "launch"}));
+        Shape{"Error relocating /p/k.so: launch: symbol not found", "DCU218", "/p/k.so", "launch"},
+        Shape{"ImportError: /p/k.so: undefined symbol: _ZSt28__throw_bad_array_new_lengthv, version "
+              "GLIBCXX_3.4.29",
+              "DCU220", "/p/k.so", "GLIBCXX_3.4.29"},
+        Shape{"ImportError: /p/k.so: undefined symbol: __libc_single_threaded, version GLIBC_2.32", "DCU220",
+              "/p/k.so", "GLIBC_2.32"},
+        Shape{
+            "python: relocation error: /p/k.so: symbol __libc_start_main, version GLIBC_2.34 not defined in "
+            "file libc.so.6 with link time reference",
+            "DCU220", "/p/k.so", "GLIBC_2.34"},
+        Shape{"python: relocation error: /p/k.so: symbol hipMalloc not defined in file libgalaxyhip.so.5 "
+              "with link "
+              "time reference",
+              "DCU213", "/p/k.so", "hipMalloc"},
+        Shape{"ImportError: /p/k.so: undefined symbol: cuda_scale", "DCU218", "/p/k.so", "cuda_scale"},
+        Shape{"ImportError: /p/k.so: undefined symbol: cudaMalloc", "DCU216", "/p/k.so", "cudaMalloc"},
+        Shape{"ImportError: /p/k.so: undefined symbol: _ZN4c10d12ProcessGroupD2Ev", "DCU210", "/p/k.so",
+              "_ZN4c10d12ProcessGroupD2Ev"},
+        Shape{
+            "ImportError: /p/k.so: undefined symbol: _ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_"
+            "6handleEb",
+            "DCU212", "/p/k.so", "_ZN8pybind116detail11type_casterIN2at6TensorEvE4loadENS_6handleEb"}));
+
+TEST(VersionOfASymbol, NamesItsLibrary) {
+  EXPECT_EQ(recognised("/p/k.so: undefined symbol: f, version CXXABI_1.3.13")->clue.detail, "libstdc++.so.6");
+  EXPECT_EQ(recognised("/p/k.so: undefined symbol: f, version GLIBC_2.34")->clue.detail, "libc.so.6");
+  // HIP's own nodes say less than the name does.
+  EXPECT_EQ(recognised("/p/k.so: undefined symbol: hipFree, version hip_4.2")->clue.rule, "DCU213");
+  EXPECT_EQ(
+      recognised("p: relocation error: /p/k.so: symbol f, version V_1 not defined in file liba.so.2 with")
+          ->clue.detail,
+      "liba.so.2");
+}
+
+TEST(Options, OfAnotherCompilerAreNoFaultOfTheSource) {
+  for (const auto* line : {"clang: error: unknown argument: '--use_fast_math'",
+                           "clang: error: unsupported option '--generate-code=arch=compute_80,code=sm_80'",
+                           "g++: error: unrecognized command-line option '--expt-relaxed-constexpr'"}) {
+    const auto sighting = recognised(line);
+    ASSERT_TRUE(sighting.has_value()) << line;
+    EXPECT_EQ(sighting->clue.rule, "DCU707") << line;
+    EXPECT_THAT(sighting->clue.fix, testing::HasSubstr("out of the flags")) << line;
+  }
+  EXPECT_EQ(recognised("a.hip:3:1: error: unknown type name 'x'")->clue.fix, "");
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Libraries, Shapes,

@@ -82,6 +82,80 @@ TEST(Scan, PrefersACauseToAnEarlierHint) {
   EXPECT_EQ(scan("No module named 'triton'\n").clues.front().rule, "DCU717");
 }
 
+TEST(Scan, ReadsTheToolsInChinese) {
+  struct Said {
+    const char *text, *rule, *name;
+  };
+  for (const auto& said : {
+           Said{"b.cpp:2:10: 致命错误：cuda_runtime.h：没有那个文件或目录\n编译中断。\n", "DCU708",
+                "cuda_runtime.h"},
+           Said{"b.cpp:2:10: 致命错误: cuda.h: 没有那个文件或目录\n", "DCU708", "cuda.h"},
+           Said{"/usr/bin/ld: 找不到 -lc10_hip: 没有那个文件或目录\ncollect2: 错误：ld 返回 1\n", "DCU712",
+                "-lc10_hip"},
+           Said{"b.cpp:(.text+0x5)：对‘hipLaunchKernel’未定义的引用\n", "DCU712", "hipLaunchKernel"},
+           Said{"b.cpp:3:1: 错误：‘foo’在此作用域中尚未声明\nninja: build stopped: subcommand failed.\n",
+                "DCU707", ""},
+           Said{"ImportError: libgalaxyhip.so.5: 无法打开共享对象文件: 没有那个文件或目录\n", "DCU201",
+                "libgalaxyhip.so.5"},
+           Said{"run.sh: 行 3:  4121 段错误               （核心已转储） python train.py\n", "DCU720", ""},
+           Said{"bash: hipcc: 未找到命令\n", "DCU711", "hipcc"},
+       }) {
+    const auto found = scan(said.text);
+    ASSERT_FALSE(found.clues.empty()) << said.text;
+    EXPECT_EQ(found.clues.front().rule, said.rule) << said.text;
+    EXPECT_EQ(found.clues.front().name, said.name) << said.text;
+    EXPECT_EQ(found.clues.front().line, 1U) << said.text;
+  }
+  // The evidence is what was said.
+  EXPECT_EQ(scan("b.cpp:2:10: 致命错误：cuda.h：没有那个文件或目录\n").clues.front().says,
+            "b.cpp:2:10: 致命错误：cuda.h：没有那个文件或目录");
+  EXPECT_THAT(scan("错误：导入失败\n完成\n").clues, IsEmpty());
+  EXPECT_EQ(scan("错误：导入失败\n完成\n").last_error, "错误：导入失败");
+}
+
+TEST(Scan, DoesNotTakeAWarningForWhatEndedTheProgram) {
+  const std::string warning =
+      "UserWarning: Failed to load image Python extension: libtorch_hip.so: cannot open shared "
+      "object file: No such file or directory\n";
+  const std::string traceback = "Traceback (most recent call last):\n  File \"t.py\", line 3, in f\n";
+  const auto other = scan(warning + traceback + "KeyError: 'weights'\n");
+  EXPECT_THAT(other.clues, IsEmpty());
+  ASSERT_EQ(other.passed_over.size(), 1U);
+  EXPECT_EQ(other.passed_over.front().name, "libtorch_hip.so");
+  EXPECT_EQ(other.last_error, "KeyError: 'weights'");
+  EXPECT_EQ(other.last_line, 4U);
+  // Such ends may well come of it; an end before it does not; what was raised is no warning.
+  for (const auto& text : {warning + traceback + "NameError: name 'image' is not defined\n",
+                           warning + traceback + "RuntimeError: image operators are not available\n", warning,
+                           traceback + "KeyError: 'weights'\n" + warning,
+                           "ImportError: libtorch_hip.so: cannot open shared object file: No such file or "
+                           "directory\n" +
+                               traceback + "KeyError: 'weights'\n"}) {
+    const auto found = scan(text);
+    ASSERT_FALSE(found.clues.empty()) << text;
+    EXPECT_EQ(found.clues.front().name, "libtorch_hip.so") << text;
+    EXPECT_THAT(found.passed_over, IsEmpty()) << text;
+  }
+}
+
+TEST(Scan, TakesRocminfosFailureForAMissingDevice) {
+  const auto found =
+      scan("hsa api call failure at: /src/rocminfo/rocminfo.cc:1220\n"
+           "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate\n");
+  ASSERT_FALSE(found.clues.empty());
+  EXPECT_EQ(found.clues.front().rule, "DCU704");
+}
+
+TEST(Scan, JoinsANameThatIsBrokenTwice) {
+  const auto found =
+      scan("ImportError: /home/u/.cache/torch_extensions/py310_cpu/fused_op/fused_op.so: undefined\n"
+           "symbol: _ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_tr\n"
+           "aitsIcESaIcEEE\n");
+  ASSERT_FALSE(found.clues.empty());
+  EXPECT_EQ(found.clues.front().name,
+            "_ZN5torch3jit17parseSchemaOrNameERKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE");
+}
+
 TEST(Scan, MakesOneOfRepeatedRanks) {
   std::string text;
   for (int i = 0; i < 8; ++i) {
