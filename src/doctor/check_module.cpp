@@ -1,4 +1,4 @@
-// DCU230 to DCU232: what Python wants of the file besides.
+// DCU230 to DCU233: what Python wants of the file besides.
 #include <algorithm>
 
 #include "checks.hpp"
@@ -124,10 +124,32 @@ void check_import_order(CaseFile& file, Findings& findings) {
   findings.push_back(std::move(finding));
 }
 
+/// It can still be loaded by its path, as torch's loader and dcuop do.
+void check_tag(CaseFile& file, Findings& findings) {
+  const auto& python = file.facts.python;
+  const auto dot = file.file_name.find('.');
+  if (!python || python->ext_suffix.empty() || dot == std::string::npos ||
+      file.question.use == Use::library || registers_torch_ops(*file.image)) {
+    return;
+  }
+  const std::string tag = file.file_name.substr(dot);
+  const bool is_tagged = tag.starts_with(".cpython-") || tag.starts_with(".pypy");
+  if (!is_tagged || !tag.ends_with(".so") || tag == python->ext_suffix) {
+    return;
+  }
+  auto finding = file.finding("DCU233", {{"module", module_name(file)},
+                                         {"version", python->version},
+                                         {"suffix", python->ext_suffix},
+                                         {"tag", tag}});
+  finding.evidence.push_back({"wanted", tag});
+  finding.evidence.push_back({"offered", python->ext_suffix + " (" + python->executable.string() + ")"});
+  findings.push_back(std::move(finding));
+}
+
 } // namespace
 
 std::vector<Check> module_checks() {
-  return {{{"DCU230", "DCU231"}, check_init}, {{"DCU232"}, check_import_order}};
+  return {{{"DCU230", "DCU231"}, check_init}, {{"DCU232"}, check_import_order}, {{"DCU233"}, check_tag}};
 }
 
 } // namespace dcuop::doctor

@@ -272,6 +272,23 @@ constexpr Rule module_rules[] = {
      .causes = {"the usual way of torch extensions", "torch 扩展的通常做法"},
      .fixes = {"import torch before it", "先 import torch"},
      .references = "https://github.com/pytorch/extension-cpp/issues/6"},
+    {.id = "DCU233",
+     .severity = Severity::warning,
+     .name = "other-python-tag",
+     .title = {"The file's name is tagged for another Python, whose imports look for it alone.",
+               "文件名带有另一个 Python 版本的标记，只有那个版本才会按名字找到它。"},
+     .summary = {"`import {module}` does not find it: it is tagged for another Python",
+                 "`import {module}` 找不到它：文件名是为另一个 Python 标记的"},
+     .cause =
+         {"Python {version} imports {module} from names that end in {suffix}, .abi3.so or .so, not in {tag}",
+          "Python {version} 只从以 {suffix}、.abi3.so 或 .so 结尾的文件导入 {module}，不认 {tag}"},
+     .how = {"What follows the first dot of the name, against the interpreter's EXT_SUFFIX.",
+             "比较文件名第一个点之后的部分与解释器的 EXT_SUFFIX。"},
+     .causes = {"it was built by another Python, and copied or left by an upgrade",
+                "它由另一个 Python 编译，被复制过来，或在升级后遗留"},
+     .fixes = {"build it with this Python, or use the one that it was built by",
+               "用当前 Python 重新编译，或改用编译它的 Python"},
+     .references = "https://peps.python.org/pep-3149/"},
 };
 
 } // namespace

@@ -211,5 +211,20 @@ TEST_F(SymbolChecks, WantTheInitFunctionOfTheName) {
   EXPECT_THAT(errors_of(diagnose(library_question, facts(), machine())), IsEmpty());
 }
 
+TEST_F(SymbolChecks, SayThatANameIsTaggedForAnotherPython) {
+  const auto other = module("tagged.cpython-32-x86_64-linux-gnu.so", "");
+  const auto report = examine(other);
+  EXPECT_THAT(errors_of(report), IsEmpty());
+  const auto* const finding = find(report, "DCU233");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->cause, "Python " + facts().python->version + " imports tagged from names that end in " +
+                                facts().python->ext_suffix +
+                                ", .abi3.so or .so, not in .cpython-32-x86_64-linux-gnu.so");
+  for (const std::string& suffix :
+       {facts().python->ext_suffix, std::string(".abi3.so"), std::string(".so")}) {
+    EXPECT_EQ(find(examine(module("tagged" + suffix, "")), "DCU233"), nullptr) << suffix;
+  }
+}
+
 } // namespace
 } // namespace dcuop::doctor
