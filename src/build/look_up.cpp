@@ -32,7 +32,7 @@ LookUp look_up(const store::Store& store, store::Shelf shelf, const Digest& requ
     if (comparison.unchanged()) {
       if (std::optional<store::Entry> entry = store.find(shelf, record.key)) {
         if (seen != nullptr && newest) {
-          seen->remember(*inputs, record.key);
+          seen->remember(*inputs, comparison, record.key);
         }
         result = {std::move(entry), *inputs, false, {}};
         return true;

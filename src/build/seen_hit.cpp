@@ -16,10 +16,12 @@ Digest question_of(const Digest& request, const key::PathBase& base) {
   return hasher.finish();
 }
 
-/// What no file's identity answers.
-key::InputSet questions_in(const key::InputSet& inputs) {
+/// What no file's identity answers, nor that of the directories whose names are others than at the build.
+key::InputSet questions_in(const key::InputSet& inputs, const key::Comparison& comparison) {
   key::InputSet questions;
   questions.look_ups = inputs.look_ups;
+  questions.look_ups.insert(questions.look_ups.end(), comparison.asked_again.begin(),
+                            comparison.asked_again.end());
   questions.program_path = inputs.program_path;
   return questions;
 }
@@ -58,8 +60,11 @@ void SeenHit::look_at(const key::InputSet& inputs) {
   memo_.look_at(paths);
 }
 
-void SeenHit::remember(const key::InputSet& inputs, const Digest& entry) {
-  memo_.remember(entry.hex() + key::to_json_text(questions_in(inputs)));
+void SeenHit::remember(const key::InputSet& inputs, const key::Comparison& comparison, const Digest& entry) {
+  // Relevant names are no question that can be put alone.
+  if (!comparison.relevant_again) {
+    memo_.remember(entry.hex() + key::to_json_text(questions_in(inputs, comparison)));
+  }
 }
 
 } // namespace dcuop::build

@@ -19,8 +19,8 @@ class SeenHit {
 
   /// Before `inputs` are compared with what lies on disk.
   void look_at(const key::InputSet& inputs);
-  /// They were equal, and this is the entry.
-  void remember(const key::InputSet& inputs, const Digest& entry);
+  /// They were equal (`comparison`), and this is the entry.
+  void remember(const key::InputSet& inputs, const key::Comparison& comparison, const Digest& entry);
 
  private:
   const store::Store& store_;

@@ -33,10 +33,10 @@ std::string text_of(Found found) {
   return "changed";
 }
 
-/// What was asked and is answered otherwise now, in the directories whose names changed.
-std::vector<LookUp> changed_answers(const InputSet& set, const std::set<std::string>& directories,
-                                    const PathBase& base) {
-  std::vector<LookUp> changed;
+/// What was asked in the directories whose names changed: what is answered otherwise now, and what has to be asked again
+/// each time.
+void ask_again(const InputSet& set, const std::set<std::string>& directories, const PathBase& base,
+               Comparison& comparison) {
   std::string directory;
   std::vector<std::string> names; ///< of `directory`
   bool is_changed = false;
@@ -54,14 +54,14 @@ std::vector<LookUp> changed_answers(const InputSet& set, const std::set<std::str
         const bool may_differ = found != Found::nothing || !may_be_listed ||
                                 std::binary_search(names.begin(), names.end(), first);
         const std::string path = path_in(directory, name);
-        if (is_changed && may_differ && found_at(base.absolute(path)) != found) {
-          changed.push_back({Question::what_is_there, path, text_of(found)});
+        if (is_changed && may_differ) {
+          (found_at(base.absolute(path)) == found ? comparison.asked_again : comparison.answers)
+              .push_back({Question::what_is_there, path, text_of(found)});
         }
       });
   if (!is_whole) {
-    changed.push_back({Question::what_is_there, "index record", "damaged"});
+    comparison.answers.push_back({Question::what_is_there, "index record", "damaged"});
   }
-  return changed;
 }
 
 } // namespace
@@ -181,12 +181,13 @@ Comparison compare(const InputSet& set, const PathBase& base, DigestMemo& memo, 
       }
       if (relevant->digest_in(path) != directory.relevant) {
         comparison.shadowed.push_back(directory.path);
+      } else {
+        comparison.relevant_again = true;
       }
     }
   }
   if (!changed_directories.empty()) {
-    const std::vector<LookUp> answers = changed_answers(set, changed_directories, base);
-    comparison.answers.insert(comparison.answers.end(), answers.begin(), answers.end());
+    ask_again(set, changed_directories, base, comparison);
   }
   return comparison;
 }

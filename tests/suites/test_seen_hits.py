@@ -97,6 +97,40 @@ def test_a_change_after_a_seen_hit_is_a_miss(run, make_op: Callable[..., Path], 
     assert (after.op["status"], after.compiled()) == ("built", ["op.cpp"]), after
 
 
+def appears_in_a_new_directory(op: Path) -> Path:
+    (op / "first/sub").mkdir()
+    return op / "first/sub/used.h"
+
+
+def appears_behind_a_dangling_link(op: Path) -> Path:
+    os.symlink("away", op / "first/sub")
+    (op / "first/away").mkdir()
+    return op / "first/away/used.h"
+
+
+@pytest.mark.parametrize(
+    "prepare",
+    [appears_in_a_new_directory, appears_behind_a_dangling_link],
+    ids=lambda prepare: prepare.__name__,
+)
+def test_a_header_that_appears_without_a_trace_in_the_watched_directory_is_a_miss(run, make_op, cache_dir, prepare):
+    op = make_op(
+        "scale",
+        sources={"op.cpp": '#include <sub/used.h>\nextern "C" int scaled(int x) { return x * VALUE; }\n'},
+        files={"inc/sub/used.h": "#define VALUE 3\n", "first/other.h": ""},
+        build={"cxx_flags": ["-Ifirst", "-Iinc"]},
+    )
+    assert run("build", op, "--json").op["status"] == "built"
+    header = prepare(op)
+    time.sleep(SETTLED)
+    assert run("build", op, "--json").op["status"] == "hit"
+    assert len(list((cache_dir / "v1/memo").glob("*/hits/*"))) == 1
+    assert run("build", op, "--json").op["status"] == "hit"
+    header.write_text("#define VALUE 7\n")
+    after = run("build", op, "--json")
+    assert (after.op["status"], after.compiled()) == ("built", ["op.cpp"]), after
+
+
 def test_a_seen_hit_of_a_damaged_memo_is_found_as_ever(run, make_op, cache_dir):
     op = make_op()
     run("build", op)

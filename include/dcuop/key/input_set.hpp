@@ -77,6 +77,10 @@ struct Comparison {
   std::vector<Input> changed;        ///< inputs with other content, or gone
   std::vector<LookUp> answers;       ///< other answers: what they were
   std::vector<std::string> shadowed; ///< directories whose relevant names changed: a dependency pass must say
+  /// Answers that are as recorded although the names in their directory changed. That it has the same names again
+  /// later says nothing of them: "sub/a.h" appears in a directory that has "sub" without a trace in the directory.
+  std::vector<LookUp> asked_again;
+  bool relevant_again = false; ///< the same of a directory's relevant names, links followed
   [[nodiscard]] bool unchanged() const { return changed.empty() && answers.empty() && shadowed.empty(); }
   [[nodiscard]] bool only_compiler_can_tell() const {
     return changed.empty() && answers.empty() && !shadowed.empty();
