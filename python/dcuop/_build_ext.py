@@ -52,7 +52,7 @@ class build_ext(_build_ext):  # pylint: disable=invalid-name
             return
         try:
             description, archs = describe(_described(ext, self.allow_cpu_torch))
-            # All compilers' lines are in the log; what setuptools shows is progress.
+            # What setuptools shows is progress; the compilers' lines are in the log.
             arguments = ["--from", "-", *(["--arch", ",".join(archs)] if archs else [])]
             if self.force:
                 arguments.append("--force")

@@ -8,13 +8,15 @@ arguments depend on what only a run can tell is named on stderr and left out.
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import sys
-from typing import Any, Dict, Iterator, List, NamedTuple, Set, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from . import _interpreter
 from ._description import describe
+from ._load import load_op
 from ._slice import Call, programs_for
 from ._torch_loader import bind, extension_of_load, extension_of_load_inline
 
@@ -23,6 +25,7 @@ _SOURCES = {
     "dcuop": ("load", "load_inline", "load_op"),
     "torch.utils.cpp_extension": ("load", "load_inline"),
 }
+
 
 class Aliases(ast.NodeVisitor):
     """What the loaders are called in this file: {"load": "dcuop.load", ...}."""
@@ -96,8 +99,10 @@ class Collector:
     def take(self, call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
         label = f"{self.file}:{call.node.lineno}"
         if call.function == "load_op":
-            path = args[0] if args else kwargs["path"]
-            self.add({"label": label, "manifest": os.path.abspath(os.fspath(path))})
+            given = inspect.signature(load_op).bind(*args, **kwargs).arguments
+            self.add({"label": label, "manifest": os.path.abspath(os.fspath(given["path"]))})
+            if given.get("arch") is not None:
+                self.left_out.append(f"{label}: the arch of load_op() is left out: name it with --arch")
             return
         extension_of = extension_of_load if call.function == "load" else extension_of_load_inline
         arguments = bind(call.function, call.is_torchs, args, kwargs)

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import BuildError, DcuopError, Finding, OpLoadError, error_from_json
 from ._program import ask

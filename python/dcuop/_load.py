@@ -28,12 +28,13 @@ def load_op(
     verbose    let dcuop's progress through to stderr
 
     Returns the extension module (kind "pybind"), `torch.ops.<name>` (kind "torch-library": its operators have to
-    be in the namespace of the op's name to be found there) or a ctypes.CDLL (kind "plain"). A result that this
-    process has loaded already is returned as it is. May be called from several threads.
+    be in the namespace of the op's name to be found there), a ctypes.CDLL (kind "plain") or the program's path (kind
+    "executable"). A result that this process has loaded already is returned as it is. May be called from several
+    threads.
 
-    Raises BuildError, UsageProblem, EnvironmentProblem, LockTimeoutError or BuildForbiddenError, each a
-    DcuopError, when there is nothing to load; TypeError for an argument of the wrong type; OpLoadError (an ImportError) with the doctor's findings when the
-    file does not load.
+    Raises BuildError, UsageProblem, EnvironmentProblem, LockTimeoutError or BuildForbiddenError, each a DcuopError,
+    when there is nothing to load; TypeError for an argument of the wrong type; OpLoadError (an ImportError) with the
+    doctor's findings when the file does not load.
     """
     _check_types(path, arch, cache_dir, force, verbose)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}

@@ -12,13 +12,12 @@ import os
 import shutil
 import sys
 import tempfile
-from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._description import Extension, describe, flags_of, label_of_caller
-from ._errors import BuildError, DcuopError, UsageProblem
+from ._errors import BuildError, DcuopError
 from ._extension import Built, Order, import_module, load as load_extension, load_library
-from ._inline import main_source, cuda_source
+from ._inline import cuda_source, main_source
 
 _PathLike = Union[str, "os.PathLike[str]"]
 _Flags = Union[str, Sequence[str], None]
