@@ -291,8 +291,8 @@ elf::LoaderContext CaseFile::loader_context(std::vector<std::filesystem::path> a
   return context;
 }
 
-/// Of a saved machine without user space: the libraries of a process are this machine's, but for the directories (of a toolkit) that the file's own
-/// RUNPATH or LD_LIBRARY_PATH names and that the saved machine has.
+/// Of a saved machine without user space: the libraries of a process are this machine's, but for the directories (of
+/// a toolkit) that the file's own RUNPATH or LD_LIBRARY_PATH names and that the saved machine has.
 void CaseFile::look_into_saved_machine(std::vector<std::filesystem::path>& library_path) const {
   auto wanted = library_path;
   if (image != nullptr) {

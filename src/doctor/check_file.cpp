@@ -6,6 +6,7 @@
 #include <elf.h>
 
 #include "checks.hpp"
+#include "libc.hpp"
 #include "mounts.hpp"
 
 #include "dcuop/support/files.hpp"
@@ -179,20 +180,10 @@ void check_whole(CaseFile& file, Findings& findings) {
   }
 }
 
-/// The minor of the newest GLIBC_2.<minor> node of the libc in the process; -1 when there is none.
+/// Of the libc in the process; -1 when there is none.
 int libc_minor(const CaseFile& file) {
-  constexpr std::string_view prefix = "GLIBC_2.";
-  int newest = -1;
-  if (const auto* libc = file.provider_of("libc.so.6")) {
-    for (const auto& node : libc->version_definitions) {
-      int minor = -1;
-      if (node.starts_with(prefix)) {
-        std::from_chars(node.data() + prefix.size(), node.data() + node.size(), minor);
-        newest = std::max(newest, minor);
-      }
-    }
-  }
-  return newest;
+  const auto* libc = file.provider_of("libc.so.6");
+  return libc == nullptr ? -1 : glibc_minor(*libc);
 }
 
 /// A finding about the file or about a library that it brings: {who} in a sentence, {file} as a name.

@@ -4,8 +4,7 @@
 #include <array>
 #include <utility>
 
-#include <gnu/libc-version.h>
-
+#include "libc.hpp"
 #include "nearby.hpp"
 #include "symbol_index.hpp"
 #include "symbol_names.hpp"
@@ -197,6 +196,23 @@ void default_fix(const Clue& clue, finding::Finding& finding) {
   }
 }
 
+/// "Python 3.11.2, glibc 2.36": what is known of the two.
+std::string python_and_libc(CaseFile& machine) {
+  const auto& python = machine.facts.python;
+  const auto* program = python ? machine.pool.read(python->executable) : nullptr;
+  std::string text = python ? "Python " + python->version : std::string();
+  if (program == nullptr) {
+    return text;
+  }
+  for (const auto& library : elf::resolve_closure(*program, machine.loader_context({})).libraries) {
+    const auto* libc = library.name == "libc.so.6" ? machine.pool.read(library.path) : nullptr;
+    if (const int minor = libc == nullptr ? -1 : glibc_minor(*libc); minor >= 0) {
+      text += ", glibc 2." + std::to_string(minor);
+    }
+  }
+  return text;
+}
+
 } // namespace
 
 bool is_about_a_library(const Clue& clue) {
@@ -230,10 +246,10 @@ finding::Finding finding_of(const Clue& clue, CaseFile& machine) {
   }
   compare_with_torch_here(clue, machine, finding);
   if (const auto wanted = wanted_by_wheel(clue.name); clue.rule == "DCU719" && !wanted.empty()) {
-    const auto& python = machine.facts.python;
     finding.evidence.push_back({"wanted by", "its name: " + wanted});
-    finding.evidence.push_back({"here", (python ? "Python " + python->version + ", " : std::string()) +
-                                            "glibc " + gnu_get_libc_version()});
+    if (const auto here = python_and_libc(machine); !here.empty()) {
+      finding.evidence.push_back({"here", here});
+    }
   }
   if (clue.rule == "DCU220") {
     explain_version(clue, finding);

@@ -7,7 +7,7 @@
 
 namespace dcuop::doctor {
 
-/// "CPython 3.8, glibc 2.17 or newer, x86_64"; "" for a name that is no wheel's.
+/// "CPython 3.8; glibc 2.17 or newer, x86_64"; "" for a name that is no wheel's.
 [[nodiscard]] std::string wanted_by_wheel(std::string_view file_name);
 
 } // namespace dcuop::doctor
