@@ -95,6 +95,9 @@ void check_members(const std::string& label, const json& described) {
                     [&](const char* place) { return described.contains(place); }) != 1) {
     fail(label, "a description has one of \"manifest\", \"directory\" and \"files\"");
   }
+  if (described.contains("manifest") && (described.contains("op") || described.contains("build"))) {
+    fail(label, "\"op\" and \"build\" are in the dcuop.toml of \"manifest\"");
+  }
 }
 
 Op read_one(const json& described, std::size_t number, const PlaceFiles& place) {

@@ -62,6 +62,8 @@ TEST_F(DescribedTest, AnOpsDirectoryIsReadFromItsManifest) {
   const Op op = read_described(json::array({{{"manifest", top().string()}}}), no_files)[0];
   EXPECT_EQ(op.name, "own");
   EXPECT_EQ(op.description, "");
+  const json both = {{"manifest", top().string()}, {"build", {{"archs", {"gfx906"}}}}};
+  EXPECT_THAT(fault(json::array({both})), HasSubstr("are in the dcuop.toml of"));
 }
 
 TEST_F(DescribedTest, ComplaintsNameTheLabel) {
