@@ -111,10 +111,9 @@ constexpr Rule table[] = {
      .cause = {"bundle {number} of {count} cannot be read: {reason}",
                "第 {number} 个 bundle（共 {count} 个）无法读取：{reason}"},
      .how = {"Every bundle of .hip_fatbin is unpacked and its table checked; what a compressed one unpacks "
-             "to is "
-             "compared with the half MD5 in its header, which the runtime does not do.",
-             "解开 .hip_fatbin 的每个 bundle 并检查其目录表；压缩的 bundle 解开后与其头中的半个 MD5 "
-             "比较，运行时不做这一步。"},
+             "to is compared with the half MD5 in its header, which the runtime does not do.",
+             "解开 .hip_fatbin 的每个 bundle 并检查其目录表；压缩的 bundle 解开后，与其头部记录的 MD5 "
+             "低 64 位比较，运行时不做这一步。"},
      .causes = {"a damaged copy, or a tool that rewrote the file\nbuilt by a compiler newer than this "
                 "dcuop knows",
                 "拷贝损坏，或某个工具改写了文件\n编译器比 dcuop 所知的更新"},

@@ -247,8 +247,7 @@ constexpr Rule table[] = {
      .cause = {"{file} has DT_RELR and does not ask the libc for GLIBC_ABI_DT_RELR",
                "{file} 含有 DT_RELR，却没有向 libc 要求 GLIBC_ABI_DT_RELR"},
      .how = {"DT_RELR, DT_NEEDED and the version needs of the file and of each library that it brings, and "
-             "whether "
-             "this machine's libc defines GLIBC_ABI_DT_RELR (glibc 2.36 and newer).",
+             "whether this machine's libc defines GLIBC_ABI_DT_RELR (glibc 2.36 and newer).",
              "文件及其带入的每个库的 DT_RELR、DT_NEEDED 和版本需求，以及本机 libc 是否定义 "
              "GLIBC_ABI_DT_RELR（glibc "
              "2.36 起）。"},
@@ -274,8 +273,7 @@ constexpr Rule table[] = {
                "{file} 的重定位采用 {form}，本机 libc 不读取"},
      .how =
          {"DT_RELR, DT_ANDROID_RELR and DT_ANDROID_RELA of the file and of each library that it brings; "
-          "glibc "
-          "reads the first alone, from 2.36 on.",
+          "glibc reads the first alone, from 2.36 on.",
           "文件及其带入的每个库的 DT_RELR、DT_ANDROID_RELR 和 DT_ANDROID_RELA；glibc 只识别第一种，且从 2.36 "
           "开始。"},
      .causes =

@@ -189,8 +189,7 @@ constexpr Rule module_rules[] = {
      .severity = Severity::error,
      .name = "llvm-twice",
      .title = {"Two copies of LLVM are bound to each other; the second registers its options with the first, "
-               "which "
-               "ends the process.",
+               "which ends the process.",
                "两份 LLVM 被绑定在一起；第二份向第一份注册选项，使进程终止。"},
      .summary = {"{first} and {second} each bring a copy of LLVM, and the two are mixed",
                  "{first} 与 {second} 各带一份 LLVM，且两者混在一起"},
@@ -198,8 +197,7 @@ constexpr Rule module_rules[] = {
          {"{second} has a copy of LLVM that is bound to the one of {first}: both register the same options",
           "{second} 自带的 LLVM 被绑定到 {first} 的那一份：两者注册相同的选项"},
      .how = {"Images in one lookup scope that define llvm::cl::Option::addArgument() with the same version "
-             "or none, and "
-             "the relocations of the later one against it.",
+             "or none, and the relocations of the later one against it.",
              "同一查找范围内以相同版本（或无版本）定义 llvm::cl::Option::addArgument() "
              "的映像，以及后者针对它的重定位。"},
      .causes = {"two libraries with LLVM linked in statically, and its symbols exported",
@@ -212,7 +210,7 @@ constexpr Rule module_rules[] = {
      .name = "old-revision-by-name",
      .title =
          {"The file looks up by name a HIP function that HIP 6 has in two revisions; it gets the older one.",
-          "文件按名称查找在 HIP 6 中有两个版本的函数；得到的是旧版本。"},
+          "文件用 dlsym 按名称查找一个在 HIP 6 中有两个版本的 HIP 函数；得到的是旧版本。"},
      .summary = {"it looks up {function} by name, and gets that of HIP 5",
                  "它按名称查找 {function}，得到的是 HIP 5 的版本"},
      .cause = {"{file} looks up {function} by name; in {library} that name is the function of HIP 5",
@@ -221,8 +219,7 @@ constexpr Rule module_rules[] = {
              "exports both.",
              "需要 dlsym，.rodata 中有原名而没有修订名，且运行时两者都导出。"},
      .causes = {"HIP 6 changed hipDeviceProp_t; its header turns the plain name into NAMER0600, which "
-                "dlsym(3) does "
-                "not see",
+                "dlsym(3) does not see",
                 "HIP 6 改变了 hipDeviceProp_t；其头文件把原名替换为 NAMER0600，而 dlsym(3) 看不到"},
      .fixes = {"look up NAMER0600, or link to the runtime instead of dlsym",
                "查找 NAMER0600，或直接链接运行时而不用 dlsym"},
