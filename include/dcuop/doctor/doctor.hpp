@@ -41,7 +41,8 @@ struct EnvironmentFacts {
 };
 /// Never throws for what the machine is like: see the *_problem members. Of a saved machine nothing is
 /// started: its Python is read from its files, its compilers are not asked. One without user space
-/// (probe::process_root) is judged with this machine's Python, torch and host compiler. `rocminfo` is taken instead of running that.
+/// (probe::process_root) is judged with this machine's Python, torch and host compiler. `rocminfo` is taken
+/// instead of running that.
 [[nodiscard]] EnvironmentFacts
 gather_facts(const probe::Machine& machine, const probe::PythonWish& wish,
              const std::optional<probe::SavedRocminfo>& rocminfo = std::nullopt);

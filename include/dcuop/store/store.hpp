@@ -175,8 +175,9 @@ class Store {
                           const std::string& text) noexcept;
   [[nodiscard]] std::optional<std::string> description_of(const std::string& name,
                                                           const std::filesystem::path& directory) const;
-  /// A directory of the cache with these files (text by relative path) and no others, for sources that are on no disk:
-  /// the same one for the same files. prune_leftovers() removes those that are no entry's origin. Throws Error(environment).
+  /// A directory of the cache with these files (text by relative path) and no others, for sources that are on no
+  /// disk: the same one for the same files. prune_leftovers() removes those that are no entry's origin. Throws
+  /// Error(environment).
   [[nodiscard]] std::filesystem::path place_files(const std::map<std::string, std::string>& files);
   /// Entries that `directory` asked for, newest use first; those of all its origins when `directory` is
   /// empty.
