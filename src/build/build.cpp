@@ -51,7 +51,7 @@ class OpBuild {
   OpResult run();
 
  private:
-  bool look_up_hit();
+  bool serve_hit();
   void take_lock();
   bool take_result_of_other();
   void explain_miss(const LookUp& found);
@@ -84,7 +84,7 @@ class OpBuild {
 OpResult OpBuild::run() {
   const Clock::time_point start = Clock::now();
   uncacheable_ = request_.uncacheable;
-  if (!look_up_hit()) {
+  if (!serve_hit()) {
     if (workshop_.options.dry_run) {
       result_.status = Status::would_build;
     } else if (workshop_.options.forbidden) {
@@ -106,7 +106,7 @@ OpResult OpBuild::run() {
   return std::move(result_);
 }
 
-bool OpBuild::look_up_hit() {
+bool OpBuild::serve_hit() {
   if (workshop_.options.force) {
     result_.reason = "--force";
     return false;
@@ -116,13 +116,13 @@ bool OpBuild::look_up_hit() {
     return false;
   }
   LookUp found;
-  if (std::optional<store::Entry> entry = build::look_up_hit(workshop_.store, request_, memo_, found)) {
+  if (std::optional<store::Entry> entry = look_up_hit(workshop_.store, request_, memo_, found)) {
     finish_hit(std::move(*entry));
     return true;
   }
   for (const store::Store& shared : workshop_.shared) {
     LookUp there;
-    if (std::optional<store::Entry> entry = build::look_up_hit(shared, request_, memo_, there)) {
+    if (std::optional<store::Entry> entry = look_up_hit(shared, request_, memo_, there)) {
       result_.entry = std::move(*entry);
       result_.status = Status::hit;
       result_.reason = "from the system cache " + shared.root().string();
@@ -199,7 +199,7 @@ void OpBuild::take_lock() {
 
 /// Between the look-up and the lock another process may have built it, or failed to while this one waited.
 bool OpBuild::take_result_of_other() {
-  if (look_up_hit()) {
+  if (serve_hit()) {
     result_.reason = "built by another process meanwhile";
     return true;
   }

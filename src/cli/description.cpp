@@ -1,7 +1,7 @@
 #include "description.hpp"
 
+#include <chrono>
 #include <iostream>
-#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -19,6 +19,15 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t largest_description = std::size_t{256} << 20U;
+/// It imports torch, and what the arguments need besides: minutes on a cold network file system.
+constexpr std::chrono::seconds collecting_limit{300};
+
+void check_size(const std::string& shown, const std::string& text) {
+  if (text.size() > largest_description) {
+    throw Error(ExitCode::usage, shown + " is larger than " + human_size(largest_description),
+                "that is no description of ops");
+  }
+}
 
 std::string text_of_file(const std::string& from, const fs::path& path) {
   std::optional<std::string> text = read_file_prefix(path, largest_description + 1);
@@ -26,7 +35,17 @@ std::string text_of_file(const std::string& from, const fs::path& path) {
     throw Error(ExitCode::usage, "cannot read " + from,
                 "--from names a JSON file, - for stdin, or a Python file");
   }
+  check_size(from, *text);
   return std::move(*text);
+}
+
+std::string text_on_stdin() {
+  std::string text;
+  for (char block[1U << 16U]; std::cin.read(block, sizeof block) || std::cin.gcount() > 0;) {
+    text.append(block, static_cast<std::size_t>(std::cin.gcount()));
+    check_size("the description on stdin", text);
+  }
+  return text;
 }
 
 /// The calls of load() in a Python file. Nothing of it is run but what their arguments need.
@@ -34,7 +53,12 @@ std::string collected(Context& context, const fs::path& file) {
   const probe::Machine machine = context.machine();
   const probe::Python python = probe::find_python(machine, context.python_wish());
   Command command;
-  command.argv = {python.executable.string(), "-m", "dcuop._collect", file.string()};
+  // Not with -m: a json.py in the working directory would be run.
+  command.argv = {python.executable.string(), "-c",
+                  "import sys; sys.path = [path for path in sys.path if path]; "
+                  "from dcuop._collect import main; sys.exit(main(sys.argv[1:]))",
+                  file.string()};
+  command.limit = collecting_limit;
   command.working_directory = context.working_directory;
   command.environment = context.environment;
   const ProcessResult result = machine.processes.run(command);
@@ -43,6 +67,12 @@ std::string collected(Context& context, const fs::path& file) {
       context.terminal.remark(std::string(trimmed(result.diagnostics)));
     }
     return result.output;
+  }
+  if (result.timed_out) {
+    throw Error(ExitCode::usage,
+                "reading the calls of load() in " + file.string() + " took longer than " +
+                    std::to_string(collecting_limit.count()) + " s",
+                "something that their arguments need does not end");
   }
   std::vector<std::string> lines = split(std::string(trimmed(result.diagnostics)), '\n');
   if (result.diagnostics.find("No module named 'dcuop'") != std::string::npos ||
@@ -61,7 +91,7 @@ std::string collected(Context& context, const fs::path& file) {
 
 std::string description_text(Context& context, const std::string& from) {
   if (from == "-") {
-    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+    return text_on_stdin();
   }
   const fs::path path = absolute_from(from, context.working_directory);
   if (path.extension() != ".py") {

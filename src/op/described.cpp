@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -130,8 +131,12 @@ Op read_one(const json& described, std::size_t number, const PlaceFiles& place) 
       tables[table] = again[table];
     }
   }
-  TomlFile file =
-      TomlFile::of(fs::weakly_canonical(fs::path(directory.get<std::string>())), label, node_of(tables));
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(fs::path(directory.get<std::string>()), error);
+  if (error) {
+    fail(label, "the directory " + directory.get<std::string>() + " cannot be looked at: " + error.message());
+  }
+  const TomlFile file = TomlFile::of(real, label, node_of(tables));
   check_manifest(file);
   Op op = read_tables(file);
   op.manifest = label;

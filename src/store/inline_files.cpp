@@ -16,6 +16,9 @@ fs::path Store::place_files(const std::map<std::string, std::string>& files) {
     hasher.text("text", text);
   }
   const fs::path directory = Layout(root_).inline_files() / hasher.finish().hex();
+  // What is used now is not a leftover, although it is no entry's origin before it is built.
+  const auto stamp = [&directory] { (void)::utimensat(AT_FDCWD, directory.c_str(), nullptr, 0); };
+  stamp();
   for (const auto& [name, text] : files) {
     if (read_file(directory / name) != text) {
       require_writable();
@@ -24,8 +27,7 @@ fs::path Store::place_files(const std::map<std::string, std::string>& files) {
       write_file_atomic(directory / name, text);
     }
   }
-  // What is used now is not a leftover, although it is no entry's origin before it is built.
-  (void)::utimensat(AT_FDCWD, directory.c_str(), nullptr, 0);
+  stamp();
   return directory;
 }
 
