@@ -248,7 +248,7 @@ def described(**changes: object) -> Dict[str, object]:
         (described(files={"a.cpp": ""}, build={"sources": ["b.cpp"]}), "here:1: error: source 'b.cpp' does not exist"),
         (described(files={"a.cpp": ""}, build={"source": ["a.cpp"]}), "did you mean 'sources'"),
         (described(files={"a.cpp": ""}, op={"name": None}), "'name' in [op] must be a string"),
-        (described(manifest="relative"), "absolute path"),
+        (described(manifest="relative", op=None, build=None), "absolute path"),
         ("[" * 200000, 'no JSON object with "ops"'),
     ],
 )
