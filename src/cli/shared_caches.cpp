@@ -2,29 +2,21 @@
 
 #include <charconv>
 
-#include "dcuop/support/files.hpp"
-#include "dcuop/support/text.hpp"
+#include "dcuop/support/accounts.hpp"
 
 namespace dcuop::cli {
 
 namespace {
 
-/// A user id, or a name in /etc/passwd. Not getpwnam: a static program cannot load the C library's name services.
+/// A user id, or a name in /etc/passwd.
 std::uint32_t user_id_of(const std::string& owner) {
   std::uint32_t id = 0;
   const char* const end = owner.data() + owner.size();
   if (std::from_chars(owner.data(), end, id).ptr == end) {
     return id;
   }
-  for (const std::string& line : split(read_file("/etc/passwd").value_or(""), '\n')) {
-    if (!line.starts_with(owner + ":")) {
-      continue;
-    }
-    const std::size_t field = line.find(':', owner.size() + 1) + 1;
-    const char* const text = line.data() + field;
-    if (field != 0 && std::from_chars(text, line.data() + line.size(), id).ptr != text) {
-      return id;
-    }
+  if (const auto known = account_id(accounts_in("/etc/passwd"), owner)) {
+    return *known;
   }
   throw Error(ExitCode::usage, "trusted_owners: no user is called '" + owner + "' in /etc/passwd",
               "give the user id instead");

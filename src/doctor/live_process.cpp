@@ -1,7 +1,6 @@
 #include "live_process.hpp"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "dcuop/doctor/live.hpp"
+#include "dcuop/support/accounts.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
@@ -69,12 +69,7 @@ bool looks_like_library(std::string_view path) {
 }
 
 std::string user_name(std::uint32_t user) {
-  std::array<char, 4096> buffer{};
-  passwd entry{};
-  passwd* found = nullptr;
-  const bool known =
-      ::getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr;
-  return known ? entry.pw_name : std::to_string(user);
+  return account_name(accounts_in("/etc/passwd"), user);
 }
 
 std::filesystem::path link_target(const std::filesystem::path& link) {
