@@ -1,4 +1,6 @@
 // dcuop env: every fact about this machine, with where it was read.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -34,6 +36,9 @@ doctor::FactLine tracing(Context& context) {
   Command command;
   command.argv = {"/bin/true"};
   command.trace = true;
+  if (::access("/bin/true", X_OK) != 0) {
+    return {"build inputs", "unknown", "no /bin/true to try ptrace with"};
+  }
   const bool is_permitted = context.machine().processes.run(command).trace.has_value();
   return {"build inputs", is_permitted ? "as the kernel sees them" : "from depfiles (docs/known-gaps.md)",
           is_permitted

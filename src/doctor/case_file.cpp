@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <elf.h>
+#include <link.h>
 
 #include "symbol_names.hpp"
 
@@ -10,8 +10,21 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
 
+// Made by the linker (ld, gold, lld).
+extern "C" const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+
 namespace dcuop::doctor {
 namespace {
+
+/// From the header in memory: a chroot may have no /proc/self/exe.
+elf::Identity own_identity() {
+  elf::Identity identity;
+  identity.kind = elf::FileKind::elf;
+  identity.elf_class = __ehdr_start.e_ident[EI_CLASS] == ELFCLASS64 ? 64 : 32;
+  identity.little_endian = __ehdr_start.e_ident[EI_DATA] == ELFDATA2LSB;
+  identity.machine = __ehdr_start.e_machine;
+  return identity;
+}
 
 /// The interpreter's header decides what can be loaded; without one, this program's own does.
 elf::Identity interpreter_identity(const EnvironmentFacts& facts) {
@@ -20,7 +33,7 @@ elf::Identity interpreter_identity(const EnvironmentFacts& facts) {
     identity = elf::identify(facts.python->executable);
   }
   if (identity.kind != elf::FileKind::elf) {
-    identity = elf::identify("/proc/self/exe");
+    identity = own_identity();
   }
   return identity;
 }
