@@ -66,6 +66,10 @@ void add_torch(Lines& lines, const EnvironmentFacts& facts) {
   if (!torch.dtk.empty()) {
     lines.push_back({"torch dtk", torch.dtk, "tag of its version " + torch.version});
   }
+  lines.push_back(
+      {"torch C++ standard",
+       torch.cxx_standard == 0 ? "unknown" : "C++" + std::to_string(torch.cxx_standard) + " or later",
+       "its ATen/ATen.h"});
   lines.push_back({"torch libraries", torch.library_dir.string(), "real path of libtorch_cpu.so"});
   lines.push_back({"torch C++ string ABI",
                    !torch.cxx11_abi   ? "unknown"

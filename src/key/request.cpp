@@ -149,11 +149,17 @@ class RequestMaker {
     return words;
   }
 
+  /// torch's headers end a compile with less than they need, so an op written for an older torch gets more.
+  [[nodiscard]] int cxx_standard() const {
+    return op_.abi == op::Abi::none ? op_.cxx_standard
+                                    : std::max(op_.cxx_standard, needed(facts_.torch).cxx_standard);
+  }
+
   [[nodiscard]] Words own_flags(const op::Source& source) const {
     const bool is_c = source.language == op::Language::c;
     Words words = {"-fPIC", "-O3"};
     if (!is_c) {
-      words.push_back("-std=c++" + std::to_string(op_.cxx_standard));
+      words.push_back("-std=c++" + std::to_string(cxx_standard()));
     }
     if (op_.has_hip()) {
       words.emplace_back("-D__HIP_PLATFORM_AMD__=1");

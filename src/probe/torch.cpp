@@ -169,7 +169,7 @@ bool touched_lately(const std::vector<Library>& libraries) {
 Digest question_of(const Machine& machine, const Python& python, const fs::path& package,
                    const std::vector<Library>& libraries) {
   Hasher hasher;
-  hasher.number("version", 1);
+  hasher.number("version", 2);
   hasher.text("package", package.string());
   hasher.text("root", machine.root.string());
   for (const fs::path& directory : python.search_path) {
@@ -250,10 +250,28 @@ std::optional<bool> cxx11_abi_of(const elf::Image& libc10) {
   return seen_new == seen_old ? std::nullopt : std::optional(seen_new);
 }
 
+/// From the line that ends an older compile: 1.13 wants C++14, 2.1 C++17, 2.15 C++20.
+/// #if ... __cplusplus < 202002L
+/// #error C++20 or later compatible compiler is required to use ATen.
+int cxx_standard_of(const std::string& aten_header) {
+  constexpr std::array<std::pair<std::string_view, int>, 4> standards = {
+      {{"201402L", 14}, {"201703L", 17}, {"202002L", 20}, {"202302L", 23}}};
+  constexpr std::string_view condition = "__cplusplus < ";
+  const std::size_t at = aten_header.find(condition);
+  if (at == std::string::npos) {
+    return 0;
+  }
+  const std::string_view number = std::string_view(aten_header).substr(at + condition.size());
+  const auto found = std::ranges::find_if(
+      standards, [number](const auto& standard) { return number.starts_with(standard.first); });
+  return found == standards.end() ? 0 : found->second;
+}
+
 struct Headers {
   std::vector<fs::path> include_dirs;
   std::vector<fs::path> pybind11_dirs;
   std::vector<fs::path> looked_for; ///< decided by whether they are there
+  int cxx_standard = 0;
 };
 
 /// Debian's torch has its headers in /usr/include as well; that directory is never named, as -isystem
@@ -264,18 +282,25 @@ Headers find_headers(const Machine& machine, const Python& python, const fs::pat
     headers.looked_for.push_back(path);
     return is_present(machine.root, path);
   };
+  const auto standard_of = [&machine](const fs::path& header) {
+    return cxx_standard_of(read_file(followed_in(machine.root, header)).value_or(""));
+  };
   const fs::path own = package / "include";
   const fs::path api = "torch/csrc/api/include";
-  if (is_there(own / "ATen/ATen.h")) {
+  const fs::path system = machine.root / "usr/include";
+  const fs::path aten = "ATen/ATen.h";
+  if (is_there(own / aten)) {
     headers.include_dirs = {own, own / api};
-  } else if (is_there(machine.root / "usr/include/ATen/ATen.h")) {
-    headers.include_dirs = {machine.root / "usr/include" / api};
+    headers.cxx_standard = standard_of(own / aten);
+  } else if (is_there(system / aten)) {
+    headers.include_dirs = {system / api};
+    headers.cxx_standard = standard_of(system / aten);
   }
   std::erase_if(headers.include_dirs,
                 [&machine](const fs::path& directory) { return !is_present(machine.root, directory); });
 
   const fs::path header = "pybind11/pybind11.h";
-  if (is_there(own / header) || is_there(machine.root / "usr/include" / header) ||
+  if (is_there(own / header) || is_there(system / header) ||
       is_there(machine.root / "usr/local/include" / header)) {
     return headers;
   }
@@ -374,6 +399,7 @@ Answer read_torch(const Machine& machine, const Python& python, const fs::path& 
 
   Headers headers = find_headers(machine, python, package);
   answer["include_dirs"] = texts(headers.include_dirs);
+  answer["cxx_standard"] = headers.cxx_standard;
   answer["pybind11_include_dirs"] = texts(headers.pybind11_dirs);
   headers.looked_for.push_back(package / "version.py");
   return {json_text(answer), std::move(headers.looked_for)};
@@ -398,6 +424,7 @@ Torch torch_from(const std::string& answer) {
   torch.dtk = text("dtk");
   torch.include_dirs = paths("include_dirs");
   torch.pybind11_include_dirs = paths("pybind11_include_dirs");
+  torch.cxx_standard = facts.at("cxx_standard").get<int>();
   torch.library_dir = text("library_dir");
   torch.libraries = paths("libraries");
   if (const json& abi = facts.at("cxx11_abi"); abi.is_boolean()) {

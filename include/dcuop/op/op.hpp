@@ -45,7 +45,7 @@ struct Op {
   std::filesystem::path workspace_root; ///< absolute; equal to directory when there is no workspace
   Kind kind = Kind::pybind_module;
   Abi abi = Abi::torch_python;
-  int cxx_standard = 17;
+  int cxx_standard = 17;                           ///< the least: torch's headers may need more
   std::vector<Source> sources;                     ///< in the manifest's order, globs expanded and sorted
   std::vector<std::filesystem::path> include_dirs; ///< absolute
   std::vector<std::string> cxx_flags;              ///< for C and C++ units

@@ -25,6 +25,7 @@ struct Torch {
   std::filesystem::path library_dir;                        ///< where libtorch_cpu.so lies (real path)
   std::vector<std::filesystem::path> libraries; ///< files that `import torch` loads, libc10.so first
   std::optional<bool> cxx11_abi; ///< libstdc++'s dual ABI, from libc10's symbols; nullopt: unknown
+  int cxx_standard = 0;          ///< the least that its headers compile with: 14, 17, 20; 0: unknown
   /// Compiler type, stdlib and build ABI of torch's pybind11 internals ("_gcc", "_libstdcpp", "_cxxabi1017"),
   /// from libtorch_python; empty when not found. An extension must be compiled with the same to share types.
   std::string pybind11_compiler, pybind11_stdlib, pybind11_build_abi;

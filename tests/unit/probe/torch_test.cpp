@@ -118,6 +118,28 @@ TEST_F(TorchTest, ReadsAPackage) {
   EXPECT_EQ(torch.pybind11_build_abi, "_cxxabi1017");
 }
 
+TEST_F(TorchTest, KnowsTheCxxStandardOfTheHeaders) {
+  add_torch();
+  EXPECT_EQ(found().cxx_standard, 0);
+  const auto header = [](const std::string& condition) {
+    return "#pragma once\n\n#if " + condition +
+           "\n#error later compiler\n#endif\n#include <ATen/Context.h>\n";
+  };
+  const std::vector<std::pair<std::string, int>> conditions = {
+      {"!defined(_MSC_VER) && __cplusplus < 201402L", 14},
+      {"!defined(_MSC_VER) && __cplusplus < 201703L", 17},
+      {"(defined(_MSVC_LANG) && _MSVC_LANG < 202002L) || \\\n  (!defined(_MSVC_LANG) && __cplusplus < "
+       "202002L)",
+       20},
+      {"__cplusplus < 202302L", 23},
+      {"__cplusplus < 2", 0},
+      {"__cplusplus", 0}};
+  for (const auto& [condition, standard] : conditions) {
+    write(package / "include/ATen/ATen.h", header(condition));
+    EXPECT_EQ(found().cxx_standard, standard) << condition;
+  }
+}
+
 TEST_F(TorchTest, ReadsAnnotatedVersionsAndDtkTags) {
   add_torch();
   link_library(package / "lib/libtorch_hip.so", "hip_symbol");
