@@ -1,22 +1,16 @@
-# Third-party packages, all from the distribution (script/setup names them). With DCUOP_STATIC the
-# executable has no NEEDED entry at all, so that it runs in images with an older glibc.
-option(DCUOP_STATIC "Link the executable fully static" OFF)
-
+# Third-party packages, all from the distribution (script/setup names them). Archives are taken where there are any,
+# so that dcuop and dcuop_static are links of the same objects to the same packages.
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(tomlplusplus 3.3 REQUIRED)
-find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
-if(DCUOP_STATIC)
-  set(CMAKE_EXE_LINKER_FLAGS "${CMAKE_EXE_LINKER_FLAGS} -static")
-  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
-  set(PKG_CONFIG_ARGN --static)
-endif()
-pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
-pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
-pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
-pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET libzstd)
+set(CMAKE_FIND_LIBRARY_SUFFIXES .a .so)
+# An archive names no libraries that it needs itself: --static asks for those too.
+set(PKG_CONFIG_ARGN --static)
+foreach(package IN ITEMS libxxhash nettle libelf libzstd zlib)
+  pkg_check_modules(archive_${package} REQUIRED IMPORTED_TARGET ${package})
+endforeach()
 find_path(libiberty_headers libiberty/demangle.h REQUIRED)
 find_library(libiberty iberty REQUIRED)
 
@@ -30,13 +24,13 @@ dcuop_package(cli11 CLI11::CLI11)
 # Header-only too: Debian's compiled toml++ is a shared library alone.
 dcuop_package(tomlplusplus)
 target_compile_definitions(dcuop_pkg_tomlplusplus INTERFACE TOML_HEADER_ONLY=1)
-dcuop_package(xxhash PkgConfig::xxhash)
-dcuop_package(nettle PkgConfig::nettle)
-dcuop_package(libelf PkgConfig::libelf)
-dcuop_package(zstd PkgConfig::libzstd)
-dcuop_package(zlib ZLIB::ZLIB)
+dcuop_package(xxhash PkgConfig::archive_libxxhash)
+dcuop_package(nettle PkgConfig::archive_nettle)
+dcuop_package(libelf PkgConfig::archive_libelf)
+dcuop_package(zstd PkgConfig::archive_libzstd)
+dcuop_package(zlib PkgConfig::archive_zlib)
 dcuop_package(iberty ${libiberty})
 target_include_directories(dcuop_pkg_iberty INTERFACE ${libiberty_headers})
-# Header-only: Debian ships neither libspdlog.a nor libfmt.a, which a static dcuop would need.
+# Header-only: Debian ships neither libspdlog.a nor libfmt.a, which dcuop_static would need.
 dcuop_package(spdlog Threads::Threads)
 target_compile_definitions(dcuop_pkg_spdlog INTERFACE SPDLOG_FMT_EXTERNAL FMT_HEADER_ONLY)

@@ -6,8 +6,9 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from ._errors import DcuopError, ProgramNotFoundError
 
@@ -31,16 +32,28 @@ def find_program() -> str:
                 f"DCUOP names {named}, which is no executable file", "Set DCUOP to the dcuop program, or unset it."
             )
         return found
-    beside = Path(__file__).resolve().parent / "bin" / "dcuop"
-    if os.access(beside, os.X_OK):
-        return str(beside)
+    looked_at = ["$DCUOP"]
+    for place in _installed_places():
+        if os.path.isfile(place) and os.access(place, os.X_OK):
+            return place
+        looked_at.append(place)
     found = shutil.which("dcuop")
     if found is None:
         raise ProgramNotFoundError(
-            f"the dcuop program was not found (looked at $DCUOP, {beside} and PATH)",
+            f"the dcuop program was not found (looked at {', '.join(looked_at)} and PATH)",
             "Build it with `make build` and set DCUOP=<checkout>/build/release/dcuop, or put it on PATH.",
         )
     return found
+
+
+def _installed_places() -> Iterator[str]:
+    """Where the wheel's script may lie: by where this package lies, as `pip install --prefix` and `--target` put
+    it beside no interpreter; then by the interpreter, for an editable install."""
+    site = Path(__file__).resolve().parents[1]
+    if site.name in ("site-packages", "dist-packages"):
+        yield str(site.parents[2] / "bin" / "dcuop")
+    yield str(site / "bin" / "dcuop")
+    yield os.path.join(sysconfig.get_path("scripts"), "dcuop")
 
 
 def ask(
