@@ -20,7 +20,7 @@ class CpuOnlyTorchError(RuntimeError):
 
 
 class CpuOnlyTorchWarning(UserWarning):
-    """This torch has no HIP: affine loads and checks its arguments, and refuses every tensor."""
+    """This torch has no HIP, and no device of another kind: affine loads and checks its arguments, and refuses every tensor."""
 
 
 class UnsupportedDeviceError(RuntimeError):
@@ -33,9 +33,9 @@ def load(arch: Optional[str] = None, *, allow_cpu_torch: bool = True) -> Any:
 
     `arch` is the target id to build for; by default that of the visible device (or DCUOP_ARCH).
 
-    A CPU-only torch is the one declared exception to "a HIP torch or nothing" (`allow_cpu_torch` in dcuop.toml
-    says the same to the build): the module loads, with a CpuOnlyTorchWarning, for tests of its contract.
-    `allow_cpu_torch=False` makes it a CpuOnlyTorchError.
+    A torch that has the CPU alone is the one declared exception to "a HIP torch or nothing" (`allow_cpu_torch` in
+    dcuop.toml says the same to the build): the module loads, with a CpuOnlyTorchWarning, for tests of its contract.
+    `allow_cpu_torch=False` makes it a CpuOnlyTorchError. A torch for CUDA is one of these until it sees a device.
     """
     _check_torch(allow_cpu_torch)
     if torch.version.hip is not None and torch.cuda.is_available():
@@ -46,11 +46,15 @@ def load(arch: Optional[str] = None, *, allow_cpu_torch: bool = True) -> Any:
 def _check_torch(allow_cpu_torch: bool) -> None:
     if torch.version.hip is not None:
         return
+    kind = "CPU-only"
     if torch.version.cuda is not None:
-        raise UnsupportedDeviceError(
-            f"affine needs a torch built for HIP; this one, {torch.__version__}, is built for CUDA {torch.version.cuda}"
-        )
-    message = f"affine needs a torch built for HIP to launch; this one, {torch.__version__}, is CPU-only"
+        kind = f"built for CUDA {torch.version.cuda}"
+        # Both name their devices "cuda": the kernel would be given a CUDA tensor and a CUDA stream.
+        if torch.cuda.is_available():
+            raise UnsupportedDeviceError(
+                f"affine needs a torch built for HIP; this one, {torch.__version__}, is {kind} and has a device for it"
+            )
+    message = f"affine needs a torch built for HIP to launch; this one, {torch.__version__}, is {kind}"
     if not allow_cpu_torch:
         raise CpuOnlyTorchError(message)
     warnings.warn(message + ". Its arguments are checked, its kernel cannot run.", CpuOnlyTorchWarning, stacklevel=4)

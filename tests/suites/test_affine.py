@@ -97,12 +97,24 @@ affine.load.cache_clear()
 with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
     affine.load()
-print([type(w.message).__name__ for w in seen if "CPU-only" in str(w.message)])
+print([type(w.message).__name__ for w in seen if "affine needs" in str(w.message)])
 affine.load(allow_cpu_torch=False)
 """
     said = affine_says(built, code).splitlines()
     assert said[0] == "['CpuOnlyTorchWarning']"
     assert said[1].startswith("CpuOnlyTorchError: affine needs a torch built for HIP")
+
+
+def test_a_cuda_torch_with_a_device_is_refused(built):
+    code = """
+torch.version.cuda = "13.2"
+torch.cuda.is_available = lambda: True
+affine.load()
+"""
+    assert re.match(
+        r"UnsupportedDeviceError: affine needs a torch built for HIP; this one, \S+, is built for CUDA 13\.2 and has",
+        affine_says(built, code),
+    )
 
 
 def test_another_device_is_refused_before_the_build(built):
