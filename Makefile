@@ -14,12 +14,13 @@ tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test test-torch2 full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
 	@echo 'make demo     set-up, build, and a real operator from source to its error message'
 	@echo 'make test     set-up and all tests: format, unit tests, suites'
+	@echo 'make test-torch2  what concerns torch, against the newest torch of the package index (6 GB in build/)'
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make doctor-truth  the doctor against what really happens; writes docs/doctor-truth.md'
 	@echo 'make bench    how long a hit takes'
@@ -60,6 +61,7 @@ asan:
 	@ctest --test-dir build/asan --parallel '$(JOBS)' --output-on-failure --progress
 
 suites: build
+	@cmake --build build/release --parallel '$(JOBS)' --target dcuop_static
 	$(say) 'suites: build/release/dcuop with real compilers'
 	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n '$(JOBS)' tests/suites
 
@@ -76,6 +78,13 @@ lint-tidy:
 
 format:
 	@$(cxx_files) | xargs -0 '$(CLANG_FORMAT)' -i
+
+test-torch2:
+	$(say) 'set-up'
+	@script/setup build run test venv
+	@$(MAKE) --no-print-directory build
+	$(say) 'suites that concern torch, against torch 2'
+	@PYTHON='$(PYTHON)' JOBS='$(JOBS)' script/torch2
 
 kill-test: build
 	$(say) 'a thousand builds killed'
@@ -95,7 +104,7 @@ fuzz:
 
 full:
 	$(say) 'set-up'
-	@script/setup build run test
+	@script/setup build run test venv
 	@PYTHON='$(PYTHON)' JOBS='$(JOBS)' script/full
 
 clean:

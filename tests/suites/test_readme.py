@@ -20,7 +20,7 @@ def code_of(readme: Path) -> "list[str]":
 
 
 def words_after(program: str) -> "set[tuple[Path, str]]":
-    pattern = re.compile(rf"(?:^|[\s$;&(]|/){program} ([a-z][a-z-]*)\b")
+    pattern = re.compile(rf"(?:^|[\s$;&(]|/){program} ([a-z][a-z0-9-]*)\b")
     return {(readme, word) for readme in READMES for code in code_of(readme) for word in pattern.findall(code)}
 
 
@@ -42,7 +42,7 @@ def test_each_command_of_the_program_is_in_the_readme(run):
 
 def test_each_make_target_exists():
     # Read, not asked of make: even `make --dry-run` runs the lines that hold $(MAKE).
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z][a-z0-9-]*):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     assert {word for _, word in words_after("make")} <= targets
 
 
@@ -57,5 +57,5 @@ def test_links_lead_to_files(readme):
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)
 def test_scripts_exist(readme):
     for code in code_of(readme):
-        for script in re.findall(r"\bscript/[a-z]+", code):
+        for script in re.findall(r"\bscript/[a-z0-9]+", code):
             assert (ROOT / script).is_file(), script
