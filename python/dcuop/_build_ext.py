@@ -15,7 +15,11 @@ import sys
 from typing import Any, Dict, List, Type
 
 from setuptools.command.build_ext import build_ext as _build_ext
-from setuptools.errors import CompileError
+
+try:
+    from setuptools.errors import CompileError
+except ImportError:  # the setuptools that Python 3.8 and 3.9 come with, before 59
+    from distutils.errors import CompileError
 
 from ._description import Extension, describe
 from ._errors import DcuopError
