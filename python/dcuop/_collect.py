@@ -1,23 +1,26 @@
 """python -m dcuop._collect FILE.py: the extensions that a program loads, as a description on stdout (docs/json.md).
 
 The program is read, not run. A call of load(), load_inline() or load_op() needs its arguments; what these are made from
-(imports, assignments, functions and loops above it that assign what they use) is run, and nothing else. A call whose
-arguments depend on what only a run can tell is named on stderr and left out.
+(imports, assignments, functions and loops above it that assign what they use) is run, as if the program had no
+arguments, and nothing else. A call whose arguments depend on what only a run can tell is named on stderr and left out.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
+import importlib
 import inspect
 import json
 import os
+import signal
 import sys
 from typing import Any, Dict, Iterator, List, Tuple
 
 from . import _interpreter
 from ._description import describe
 from ._load import load_op
-from ._slice import Call, programs_for
+from ._slice import Call, WithoutChangesOfModules, programs_for
 from ._torch_loader import bind, extension_of_load, extension_of_load_inline
 
 # Where the functions may be imported from, and what they are called there.
@@ -25,6 +28,13 @@ _SOURCES = {
     "dcuop": ("load", "load_inline", "load_op"),
     "torch.utils.cpp_extension": ("load", "load_inline"),
 }
+
+# For what the arguments of one call are made from, with its imports. A slow disk may need a minute for those.
+_LONGEST_SECONDS = 120.0
+
+
+class _TakesTooLong(BaseException):
+    """Apart from Exception, which the program may catch."""
 
 
 class Aliases(ast.NodeVisitor):
@@ -84,6 +94,42 @@ class Collector:
         self.ops: List[Dict[str, Any]] = []
         self.left_out: List[str] = []
 
+    def collect(self, call: Call, tree: ast.Module) -> None:
+        collected = len(self.ops)
+        try:
+            try:
+                self.run_all(call, tree)
+            except (Exception, SystemExit) as error:  # pylint: disable=broad-except
+                self.run_simpler(call, tree, error)
+            if len(self.ops) == collected:
+                self.leave_out(call, "nothing in this file calls the function that it stands in")
+        except _TakesTooLong:
+            self.leave_out(call, f"what its arguments are made from takes more than {_LONGEST_SECONDS:g} s")
+        except (Exception, SystemExit) as error:  # pylint: disable=broad-except
+            self.leave_out(call, f"{type(error).__name__}: {error}".splitlines()[0])
+
+    def leave_out(self, call: Call, reason: str) -> None:
+        self.left_out.append(f"{self.file}:{call.node.lineno}: {call.function}() is left out: {reason}")
+
+    def run_all(self, call: Call, tree: ast.Module) -> None:
+        def stop(*_: Any) -> None:
+            raise _TakesTooLong
+
+        signal.signal(signal.SIGALRM, stop)
+        signal.setitimer(signal.ITIMER_REAL, _LONGEST_SECONDS)
+        try:
+            for program in programs_for(call, tree):
+                self.run(call, program)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def run_simpler(self, call: Call, tree: ast.Module, error: BaseException) -> None:
+        simpler = WithoutChangesOfModules(tree).visit(copy.deepcopy(tree))
+        try:
+            self.run_all(next(other for other in calls_in(simpler) if other.is_at(call)), simpler)
+        except (Exception, SystemExit):
+            raise error from None
+
     def run(self, call: Call, program: ast.Module) -> None:
         def loader(*args: Any, **kwargs: Any) -> None:
             self.take(call, args, kwargs)
@@ -118,39 +164,48 @@ class Collector:
             self.ops.append(op)
 
 
+def _import_torch() -> None:
+    """Ahead of the time limit: an import that is broken off spoils those to come."""
+    try:
+        importlib.import_module("torch.utils.cpp_extension")
+    except ImportError:
+        pass  # each call says so
+
+
 def main(arguments: List[str]) -> int:
     if len(arguments) != 1:
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     file = os.path.abspath(arguments[0])
+    # A sum of a thousand terms is a thousand expressions deep.
+    sys.setrecursionlimit(10000)
     try:
         with open(file, "rb") as stream:
             tree = ast.parse(stream.read(), file)
-    except (OSError, SyntaxError, ValueError) as error:
+        calls = calls_in(tree)
+    except (OSError, SyntaxError, ValueError, RecursionError) as error:
         print(f"{arguments[0]}: {error}", file=sys.stderr)
         return 1
     # As python FILE would find the modules beside it.
-    sys.path[0] = os.path.dirname(file)
-    # What is imported may print; stdout is for the answer.
-    answer, sys.stdout = sys.stdout, sys.stderr
+    sys.path.insert(0, os.path.dirname(file))
+    # It sees no argument of ours.
+    sys.argv = [file]
+    # What is imported, and the processes that it starts, may print; stdout is for the answer.
+    answer = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
     collector = Collector(file)
-    for call in calls_in(tree):
-        collected = len(collector.ops)
-        try:
-            for program in programs_for(call, tree):
-                collector.run(call, program)
-            if len(collector.ops) == collected:
-                reason = "nothing in this file calls the function that it stands in"
-                collector.left_out.append(f"{file}:{call.node.lineno}: {call.function}() is left out: {reason}")
-        except Exception as error:  # pylint: disable=broad-except
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            collector.left_out.append(f"{file}:{call.node.lineno}: {call.function}() is left out: {reason}")
+    if any(call.function != "load_op" for call in calls):
+        _import_torch()
+    for call in calls:
+        collector.collect(call, tree)
     for line in collector.left_out:
         print(line, file=sys.stderr)
     if not collector.ops:
         print(f"{file} has no call of load(), load_inline() or load_op() that can be read", file=sys.stderr)
         return 1
-    json.dump({"schema": 1, "python": _interpreter.describe(), "ops": collector.ops}, answer)
+    with answer:
+        json.dump({"schema": 1, "python": _interpreter.describe(), "ops": collector.ops}, answer)
     return 0
 
 

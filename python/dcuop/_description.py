@@ -81,11 +81,11 @@ def flags_of(name: str, value: Any) -> List[str]:
 def label_of_caller() -> str:
     """The first frame outside of dcuop and of torch's loader."""
     frame = sys._getframe(1)
-    here = os.path.dirname(os.path.abspath(__file__))
+    here = os.path.dirname(__file__)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not os.path.abspath(file).startswith(here + os.sep) and not file.endswith("cpp_extension.py"):
-            return f"{file}:{frame.f_lineno}"
+        if os.path.dirname(file) != here and not file.endswith("cpp_extension.py"):
+            return f"{file}:{frame.f_lineno}".encode("utf-8", "backslashreplace").decode()
         frame = frame.f_back  # type: ignore[assignment]
     return "load()"
 

@@ -11,7 +11,7 @@ import sys
 import threading
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ._errors import BuildError, DcuopError, Finding, OpLoadError, error_from_json
+from ._errors import BuildError, DcuopError, Finding, OpLoadError, UsageProblem, error_from_json
 from ._program import ask
 from ._ranks import speaks
 from ._use_lock import lock_for_use
@@ -83,7 +83,7 @@ def build(order: Order) -> Dict[str, Any]:
         ["build", *order.arguments, "--json"],
         variables=order.variables,
         verbose=order.verbose and speaks(),
-        stdin=None if order.description is None else json.dumps(order.description),
+        stdin=None if order.description is None else _json_of(order.description),
     )
     if "error" in answer.data:
         raise _of_this_rank(error_from_json(answer.data["error"], answer.exit_code))
@@ -96,6 +96,20 @@ def build(order: Order) -> Dict[str, Any]:
     if answer.exit_code != 0 or not op.get("path"):
         raise BuildError(f"{op.get('name', order.arguments[0])}: dcuop named no file", "", answer.exit_code)
     return op
+
+
+def _json_of(description: Mapping[str, Any]) -> str:
+    text = json.dumps(description, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        around = text[max(0, error.start - 60) : error.start + 20].encode("utf-8", "backslashreplace").decode()
+        raise UsageProblem(
+            f"a path, flag or source of the extension is no UTF-8 text: ...{around}...",
+            "Rename the directory or file, or correct the text.",
+            2,
+        ) from error
+    return text
 
 
 def _of_this_rank(error: DcuopError) -> DcuopError:

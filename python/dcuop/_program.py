@@ -77,6 +77,7 @@ def ask(
             stdout=subprocess.PIPE,
             stderr=None if verbose else subprocess.PIPE,
             env={**os.environ, **(variables or {})},
+            cwd=_directory(),
             encoding="utf-8",
             errors="replace",
             timeout=timeout,
@@ -97,6 +98,15 @@ def ask(
             result.returncode,
         )
     return Answer(result.returncode, data)
+
+
+def _directory() -> Optional[str]:
+    """Another one for the program when this process's own was removed: its paths are absolute."""
+    try:
+        os.getcwd()
+        return None
+    except OSError:
+        return "/"
 
 
 def _no_answer(command: Sequence[str], exit_code: int, stderr: str) -> DcuopError:

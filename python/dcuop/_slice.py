@@ -1,8 +1,9 @@
 """Of a program, the part that one call's arguments are made from.
 
-Of each block around the call, the statements ahead of it are kept that bind or change a name that is needed. A loop
-stays a loop; the branch of an `if` or a `try` that the call is in is taken. A function is taken out of its `def` when
-what it needs of its parameters has defaults; else it is kept, and called as the program calls it.
+Of each block around the call, the statements ahead of it are kept that bind or change a name that is needed, and of a
+loop or an `if` among them those within it that do, too. A loop around the call stays a loop; the branch of an `if` or a
+`try` that the call is in is taken. A function is taken out of its `def` when what it needs of its parameters has
+defaults; else it is kept, and called as the program calls it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ import ast
 import copy
 from typing import Iterator, List, NamedTuple, Set, Tuple, Union
 
-_CHANGING_METHODS = {"append", "extend", "insert", "remove", "pop", "update", "setdefault", "add", "sort", "reverse"}
+_CHANGING_METHODS = {
+    *("append", "extend", "insert", "remove", "pop", "update", "setdefault", "add", "sort", "reverse", "clear"),
+    *("add_argument", "set_defaults"),  # of argparse
+}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_COMPOUND = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.With, ast.AsyncWith, ast.Try)
+# What the rest of a loop or a branch depends on.
+_LEAVES = (ast.Break, ast.Continue, ast.Return, ast.Raise)
 _Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 
 
@@ -30,6 +37,9 @@ class Call(NamedTuple):
         """What is called in its place."""
         return "__dcuop_collect__"
 
+    def is_at(self, other: "Call") -> bool:
+        return (self.node.lineno, self.node.col_offset) == (other.node.lineno, other.node.col_offset)
+
 
 def programs_for(call: Call, tree: ast.Module) -> List[ast.Module]:
     """Programs that call `call.stand_in` with the call's arguments: one, or one for each place that calls the function
@@ -42,6 +52,37 @@ def programs_for(call: Call, tree: ast.Module) -> List[ast.Module]:
         ast.fix_missing_locations(ast.Module(body=body, type_ignores=[]))
         for body in _bodies(_Site(call.node, call.path), stand_in, [], tree, 0)
     ]
+
+
+class WithoutChangesOfModules(ast.NodeTransformer):
+    """Takes os.environ["X"] = x, sys.path.append(x) and their like out of a program: what they are made from may be
+    what only a run can tell, and few arguments depend on them."""
+
+    def __init__(self, tree: ast.Module) -> None:
+        imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+        self._modules = set().union(*map(_names_bound, imports))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.stmt:
+        return self._without(node) if all(map(self._is_of_module, node.targets)) else node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
+        return self._without(node) if self._is_of_module(node.target) else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        bound = _names_bound(node)
+        return ast.copy_location(ast.Pass(), node) if bound and bound <= self._modules else node
+
+    def _is_of_module(self, target: ast.AST) -> bool:
+        while isinstance(target, (ast.Attribute, ast.Subscript)):
+            target = target.value
+            if isinstance(target, ast.Name):
+                return target.id in self._modules
+        return False
+
+    @staticmethod
+    def _without(node: "Union[ast.Assign, ast.AugAssign]") -> ast.stmt:
+        # The value stays: it may be the call.
+        return ast.copy_location(ast.Expr(value=node.value), node)
 
 
 class _Site(NamedTuple):
@@ -67,6 +108,9 @@ def _bodies(
             wanted -= _names_bound(parent.target)
             wanted |= _names_read(parent.iter)
             body = [ast.copy_location(ast.For(target=parent.target, iter=parent.iter, body=body, orelse=[]), parent)]
+        elif isinstance(parent, (ast.If, ast.While)) and _walrus_names(parent.test) & wanted:
+            wanted |= _names_read(parent.test)
+            body = [ast.copy_location(ast.Expr(value=parent.test), parent), *body]
         elif isinstance(parent, ast.With) and _names_bound_by_items(parent) & wanted:
             wanted |= set().union(*(_names_read(item.context_expr) for item in parent.items))
             body = [ast.copy_location(ast.With(items=parent.items, body=body), parent)]
@@ -126,9 +170,57 @@ def _needed_of(earlier: List[ast.stmt], wanted: Set[str], body: List[ast.stmt]) 
         else:
             is_needed = bool(_names_bound(statement) & wanted)
         if is_needed:
-            kept.append(statement)
-            wanted |= _names_read(statement)
+            kept.append(_pruned(statement, wanted))
     return kept[::-1]
+
+
+def _pruned(statement: ast.stmt, wanted: Set[str]) -> ast.stmt:
+    """Without what in its blocks is not needed either; what the rest reads is added to `wanted`."""
+    while True:
+        pruned = _with_needed_alone(statement, wanted)
+        missing = _names_read(pruned) - wanted
+        if not missing:
+            return pruned
+        wanted |= missing  # something in it may bind them, for the next turn of a loop
+
+
+def _with_needed_alone(statement: ast.stmt, wanted: Set[str]) -> ast.stmt:
+    if not isinstance(statement, _COMPOUND):
+        return statement
+    result = copy.copy(statement)
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(statement, field, [])
+        # Which way a `try` goes, any statement in it may decide.
+        if block and not (field == "body" and isinstance(statement, ast.Try)):
+            setattr(result, field, _block_of_needed(block, wanted))
+    if isinstance(statement, ast.Try):
+        result.handlers = [copy.copy(handler) for handler in statement.handlers]  # type: ignore[attr-defined]
+        for handler in result.handlers:  # type: ignore[attr-defined]
+            handler.body = _block_of_needed(handler.body, wanted)
+    return result
+
+
+def _block_of_needed(block: List[ast.stmt], wanted: Set[str]) -> List[ast.stmt]:
+    kept = [
+        _with_needed_alone(statement, wanted)
+        for statement in block
+        if isinstance(statement, (ast.Import, ast.ImportFrom))
+        or _names_bound(statement) & wanted
+        or any(isinstance(node, _LEAVES) for node in _walk_own(statement))
+    ]
+    return kept or [ast.copy_location(ast.Pass(), block[0])]
+
+
+def _walk_own(node: ast.AST) -> Iterator[ast.AST]:
+    """The node and what is below it, without the bodies of functions and classes."""
+    yield node
+    if not isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from _walk_own(child)
+
+
+def _walrus_names(node: ast.AST) -> Set[str]:
+    return {child.target.id for child in ast.walk(node) if isinstance(child, ast.NamedExpr)}
 
 
 def _blocks(statement: ast.AST) -> List[List[ast.stmt]]:

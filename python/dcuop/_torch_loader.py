@@ -184,7 +184,7 @@ def _is_path(value: Any) -> bool:
 def _paths(name: str, value: Any) -> List[str]:
     if value is None:
         return []
-    items = [value] if _is_path(value) else value
+    items = [value] if _is_path(value) else sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
     if not isinstance(items, (list, tuple)) or not all(map(_is_path, items)):
         raise TypeError(f"{name} must be a path or a sequence of paths, not {value!r}")
     return [os.path.abspath(os.fspath(item)) for item in items]
@@ -199,7 +199,7 @@ def _kind(is_python_module: bool, is_standalone: bool) -> str:
 def _load(extension: Extension, wishes: _Wishes) -> Any:
     order = _order(extension, wishes)
     try:
-        op, result = load_extension(order, lambda op: _use(op, extension), extension.name)
+        op, result = load_extension(order, lambda op: _use(op, extension, wishes), extension.name)
     except BuildError as error:
         raise extension.at_originals(error) from error.__cause__
     copy = _placed(op, extension.name, wishes)
@@ -216,23 +216,24 @@ def _order(extension: Extension, wishes: _Wishes) -> Order:
     return Order(arguments, wishes.variables, bool(wishes.verbose), description)
 
 
-def _use(op: Built, extension: Extension) -> Any:
+def _use(op: Built, extension: Extension, wishes: _Wishes) -> Any:
     if extension.kind == "executable":
         return op["path"]
     if extension.kind == "torch-library":
         load_library(op)
         return None
-    return _import_registered(op, extension.name)
+    return _import_registered(op, extension.name, _target(op, extension.name, wishes))
 
 
 _registered: Dict[str, Any] = {}
 
 
-def _import_registered(op: Built, name: str) -> Any:
+def _import_registered(op: Built, name: str, copy: Optional[str]) -> Any:
     """pickle finds a function by its module's name, so the module stays in sys.modules, where CPython's import of an
-    extension puts it. Something else of that name, there or to be imported, has its place back."""
+    extension puts it. Something else of that name, there or to be imported, has its place back. `copy` is the module
+    itself, as a load before has put it into a build_directory."""
     there = sys.modules.get(name)
-    is_taken = there is not _registered.get(name) if there is not None else _can_be_imported(name)
+    is_taken = there is not _registered.get(name) if there is not None else _is_another_module(name, copy)
     try:
         module = import_module(op, name)
     finally:
@@ -245,19 +246,32 @@ def _import_registered(op: Built, name: str) -> Any:
     return module
 
 
-def _can_be_imported(name: str) -> bool:
+def _is_another_module(name: str, copy: Optional[str]) -> bool:
+    """Whether an import of the name would find one."""
     try:
-        return importlib.util.find_spec(name) is not None
+        spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
         return True
+    # A directory without __init__.py is a package as well, and often the one that the extension's sources are in:
+    # projects import the extension by its name after the load.
+    if spec is None or not spec.has_location:
+        return spec is not None and spec.submodule_search_locations is None
+    return copy is None or os.path.realpath(str(spec.origin)) != os.path.realpath(copy)
+
+
+def _target(op: Built, name: str, wishes: _Wishes) -> Optional[str]:
+    if wishes.build_directory is None:
+        return None
+    directory = os.path.abspath(os.fspath(wishes.build_directory))
+    return os.path.join(directory, name if op["kind"] == "executable" else f"{name}.so")
 
 
 def _placed(op: Built, name: str, wishes: _Wishes) -> Optional[str]:
     """A copy where torch's loader would have built it, for those who look for it there."""
-    if wishes.build_directory is None:
+    target = _target(op, name, wishes)
+    if target is None:
         return None
-    directory = os.path.abspath(os.fspath(wishes.build_directory))
-    target = os.path.join(directory, name if op["kind"] == "executable" else f"{name}.so")
+    directory = os.path.dirname(target)
     wanted = os.stat(op["path"])
     try:
         there = os.stat(target)

@@ -201,6 +201,115 @@ def test_what_is_built_ahead_is_what_the_program_asks_for(run, python, source, t
     assert python("import program; print(program.value)", env={"DCUOP_BUILD": "never"}) == "1"
 
 
+def collected(real: Dict[str, str], program: Path, text: str, limit: float = 100) -> "tuple[list[str], str]":
+    """The names of the ops in such a program, with the flags of each; and what is said about it."""
+    program.write_text("import dcuop, os, sys\n" + textwrap.dedent(text))
+    code = "import sys; from dcuop import _collect; _collect._LONGEST_SECONDS = float(sys.argv[2]); sys.exit(_collect.main(sys.argv[1:2]))"
+    done = in_python(code, real, program, limit, cwd=program.parent)
+    ops = json.loads(done.stdout)["ops"] if done.returncode == 0 else []
+    return [" ".join([op["op"]["name"], *op["build"]["cxx_flags"]]) for op in ops], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "ops"),
+    [
+        # The program's arguments are their defaults, and ours are not the program's.
+        (
+            """
+            import argparse
+            parser = argparse.ArgumentParser()
+            parser.add_argument("--flag", default="-O1")
+            arguments, others = parser.parse_known_args()
+            dcuop.load("ext", "ext.cpp", [arguments.flag, *others])
+            """,
+            ["ext -O1"],
+        ),
+        # Of an environment that only a run can tell, arguments rarely depend.
+        (
+            """
+            import argparse
+            parser = argparse.ArgumentParser()
+            parser.add_argument("data")
+            arguments = parser.parse_args()
+            os.environ["HIP_VISIBLE_DEVICES"] = arguments.data
+            sys.path.append(arguments.data)
+            sys.modules["ext"] = dcuop.load("ext", os.path.abspath("ext.cpp"))
+            dcuop.load("needs", arguments.data)
+            dcuop.load("other", os.path.abspath("ext.cpp"))
+            """,
+            ["ext", "other"],
+        ),
+        # Of what binds a needed name, the rest is not run.
+        (
+            """
+            flags = []
+            for epoch in range(3):
+                os.mkdir("work")
+                if epoch == 2:
+                    os.mkdir("work")
+                    break
+                flags.append(f"-DE{epoch}")
+            if flags:
+                os.mkdir("work")
+                name = "ext"
+            else:
+                os.mkdir("work")
+            dcuop.load(name, "ext.cpp", flags)
+            """,
+            ["ext -DE0 -DE1"],
+        ),
+        # A loop's condition is made from what comes below it.
+        (
+            """
+            count, step = 0, 1
+            while count < 7:
+                os.mkdir("work")
+                count += step
+                step *= 2
+            dcuop.load(f"ext{count}", "ext.cpp")
+            """,
+            ["ext7"],
+        ),
+        # An import decides which way it goes.
+        (
+            """
+            try:
+                import no_such_module
+                name = "with"
+            except ImportError:
+                os.mkdir("work")
+                name = "without"
+            dcuop.load(name, "ext.cpp")
+            """,
+            ["without"],
+        ),
+        ("if name := 'ext':\n    dcuop.load(name, 'ext.cpp')\n", ["ext"]),
+        ("flag = os.system('echo printed')\ndcuop.load(f'ext{flag}', 'ext.cpp')\n", ["ext0"]),
+        ("number = " + "+".join(["1"] * 900) + "\ndcuop.load(f'ext{number}', 'ext.cpp')\n", ["ext900"]),
+    ],
+)
+def test_what_programs_make_arguments_from(real, source, tmp_path, text, ops):
+    names, said = collected(real, source.parent / "program.py", text)
+    assert names == ops, said
+    assert not (source.parent / "work").exists()
+
+
+def test_what_has_no_end_is_left_out(real, source):
+    text = """
+        name = "first"
+        dcuop.load(name, "ext.cpp")
+        while True:
+            try:
+                name = "second"
+            except Exception:
+                pass
+        dcuop.load(name, "ext.cpp")
+    """
+    names, said = collected(real, source.parent / "program.py", text, limit=2)
+    assert names == ["first"]
+    assert "program.py:10: load() is left out: what its arguments are made from takes more than 2 s" in said
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -320,7 +320,7 @@ class TestPackages:
         assert names - tracked == {"PKG-INFO"}
         assert {name.split("/")[0] for name in names} == {
             "CMakeLists.txt", "CMakePresets.json", "LICENSE", "PKG-INFO", "README.md", "cmake", "include",
-            "pyproject.toml", "python", "script", "src",
+            "ops", "pyproject.toml", "python", "script", "src", "templates",
         }  # fmt: skip
 
     def test_what_the_wheel_holds(self, packages):
@@ -332,7 +332,7 @@ class TestPackages:
         program = f"dcuop-{VERSION}.data/scripts/dcuop"
         others = set(sizes) - modules - {program}
         assert modules <= set(sizes) and "dcuop/py.typed" in modules
-        assert {name for name in others if ".dist-info/" not in name} == set()
+        assert {name for name in others if ".dist-info/" not in name} == {"dcuop.pth"}
         assert any(name.endswith("LICENSE") for name in others)
         assert 1_000_000 < sizes[program] < 12_000_000
         assert f"\nVersion: {VERSION}\n" in metadata and "\nRequires-Python: >=3.8\n" in metadata

@@ -224,6 +224,28 @@ def test_a_name_that_is_another_modules_is_left_alone(python, source, tmp_path):
     )
 
 
+def test_a_directory_of_that_name_is_no_module(python, tmp_path):
+    """exllama's loader: the sources of exllama_ext are in exllama_ext/, which Python would import as a package."""
+    (tmp_path / "ext").mkdir()
+    (tmp_path / "ext/ext.cpp").write_text(module_source(7))
+    assert python("dcuop.load('ext', 'ext/ext.cpp')\nfrom ext import value; print(value())") == "7"
+
+
+def test_its_own_copy_in_a_build_directory_on_the_path_is_no_other_module(python, source):
+    code = f"""
+        module = dcuop.load("ext", [{str(source)!r}], build_directory=".")
+        import ext
+        print(ext is module)
+    """
+    assert [python(code), python(code)] == ["True", "True"]
+
+
+def test_a_removed_working_directory_is_no_hindrance(python, source, tmp_path):
+    (tmp_path / "gone").mkdir()
+    code = f"os.chdir('gone'); os.rmdir('../gone'); print(dcuop.load('ext', {{{str(source)!r}}}).value())"
+    assert python(code) == "1"
+
+
 def test_a_library_registers_its_operators(python, tmp_path):
     source = tmp_path / "library.cpp"
     source.write_text(
@@ -422,6 +444,7 @@ def test_of_many_ranks_one_speaks(real, source, tmp_path, variable):
         ("dcuop.load('ext', ['ext.txt'])", "UsageProblem", "extension that names no language"),
         ("dcuop.load('ext', ['ext.cpp'], extra_cflags=['-fplugin=x.so'])", "UsageProblem", "loads code"),
         ("dcuop.load_inline('ext', 3)", "TypeError", "cpp_sources must be"),
+        (r"dcuop.load_inline('ext', '// \udcff')", "UsageProblem", "is no UTF-8 text"),
         ("dcuop.load_inline('ext', '', functions=3)", "ValueError", "functions"),
         ("dcuop.load('ext', ['ext.cpp'], nonsense=1)", "TypeError", "nonsense"),
     ],
