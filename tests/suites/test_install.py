@@ -287,6 +287,7 @@ def collected(real: Dict[str, str], program: Path, text: str, limit: float = 100
         ("flag = os.system('echo printed')\ndcuop.load(f'ext{flag}', 'ext.cpp')\n", ["ext0"]),
         ("number = " + "+".join(["1"] * 900) + "\ndcuop.load(f'ext{number}', 'ext.cpp')\n", ["ext900"]),
     ],
+    ids=["argparse", "changed-modules", "branches", "condition", "try", "walrus", "printed", "deep"],
 )
 def test_what_programs_make_arguments_from(real, source, tmp_path, text, ops):
     names, said = collected(real, source.parent / "program.py", text)
