@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import importlib
 import inspect
 import json
 import os
 import signal
 import sys
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Tuple
+
+import dcuop
 
 from . import _interpreter
-from ._description import describe
+from ._description import describe, label_of_caller
 from ._load import load_op
 from ._slice import Call, WithoutChangesOfModules, programs_for
 from ._torch_loader import bind, extension_of_load, extension_of_load_inline
@@ -35,6 +38,18 @@ _LONGEST_SECONDS = 120.0
 
 class _TakesTooLong(BaseException):
     """Apart from Exception, which the program may catch."""
+
+
+class _Unbuilt:
+    """What a module has instead of an extension that it loads: whatever it asks of it, and calls, is this again."""
+
+    def __getattr__(self, name: str) -> "_Unbuilt":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self
+
+    def __call__(self, *_: Any, **__: Any) -> "_Unbuilt":
+        return self
 
 
 class Aliases(ast.NodeVisitor):
@@ -132,7 +147,7 @@ class Collector:
 
     def run(self, call: Call, program: ast.Module) -> None:
         def loader(*args: Any, **kwargs: Any) -> None:
-            self.take(call, args, kwargs)
+            self.take(call.function, call.is_torchs, f"{self.file}:{call.node.lineno}", args, kwargs)
 
         namespace: Dict[str, Any] = {
             "__name__": "__dcuop_collect__",
@@ -142,16 +157,34 @@ class Collector:
         }
         exec(compile(program, self.file, "exec"), namespace)  # pylint: disable=exec-used
 
-    def take(self, call: Call, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
-        label = f"{self.file}:{call.node.lineno}"
-        if call.function == "load_op":
+    def stand_in_for_loaders(self) -> None:
+        """A module that is imported for an argument may load extensions itself: they are collected too, not built."""
+        homes = [(dcuop, function, False) for function in _SOURCES["dcuop"]]
+        cpp_extension = sys.modules.get("torch.utils.cpp_extension")
+        if cpp_extension is not None:
+            homes += [(cpp_extension, function, True) for function in _SOURCES["torch.utils.cpp_extension"]]
+        for home, function, is_torchs in homes:
+            setattr(home, function, self.stand_in(getattr(home, function), function, is_torchs))
+
+    def stand_in(self, original: Callable[..., Any], function: str, is_torchs: bool) -> Callable[..., Any]:
+        @functools.wraps(original)  # with its signature
+        def loader(*args: Any, **kwargs: Any) -> Any:
+            self.take(function, is_torchs, label_of_caller(), args, kwargs)
+            return _Unbuilt()
+
+        return loader
+
+    def take(
+        self, function: str, is_torchs: bool, label: str, args: Tuple[Any, ...], kwargs: Dict[str, Any]
+    ) -> None:
+        if function == "load_op":
             given = inspect.signature(load_op).bind(*args, **kwargs).arguments
             self.add({"label": label, "manifest": os.path.abspath(os.fspath(given["path"]))})
             if given.get("arch") is not None:
                 self.left_out.append(f"{label}: the arch of load_op() is left out: name it with --arch")
             return
-        extension_of = extension_of_load if call.function == "load" else extension_of_load_inline
-        arguments = bind(call.function, call.is_torchs, args, kwargs)
+        extension_of = extension_of_load if function == "load" else extension_of_load_inline
+        arguments = bind(function, is_torchs, args, kwargs)
         description, archs = describe(extension_of(arguments, label))
         op = description["ops"][0]
         wished = arguments.get("arch") or archs
@@ -195,8 +228,9 @@ def main(arguments: List[str]) -> int:
     os.dup2(2, 1)
     sys.stdout = sys.stderr
     collector = Collector(file)
-    if any(call.function != "load_op" for call in calls):
+    if calls:
         _import_torch()
+    collector.stand_in_for_loaders()
     for call in calls:
         collector.collect(call, tree)
     for line in collector.left_out:

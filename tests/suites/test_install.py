@@ -194,6 +194,19 @@ def test_collects_the_calls_of_a_program(run, make_op, tmp_path):
     assert "work" not in done.stdout
 
 
+def test_loads_of_an_imported_module_are_collected_and_not_built(run, source, tmp_path, cache_dir):
+    (tmp_path / "config.py").write_text(
+        "from torch.utils.cpp_extension import load\nimport dcuop\n"
+        f"inner = load('inner', [{str(source)!r}])\nVALUE = inner.value()\n"
+        f"also = dcuop.load('also', [{str(source)!r}])\nFLAGS = ['-O1']\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(f"import dcuop\nfrom config import FLAGS\ndcuop.load('outer', [{str(source)!r}], FLAGS)\n")
+    done = run("build", "--from", program, "--dry-run", "--json", env={"PYTHONPATH": str(ROOT / "python")})
+    assert [op["name"] for op in done.json["ops"]] == ["inner", "also", "outer"], done
+    assert not list((cache_dir / "v1/entries").glob("*/*"))
+
+
 def test_what_is_built_ahead_is_what_the_program_asks_for(run, python, source, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(f"import dcuop\nvalue = dcuop.load('ext', [{str(source)!r}], ['-O1']).value()\n")
