@@ -173,14 +173,15 @@ def _check(extension: Extension) -> None:
         if not os.path.isfile(source):
             raise UsageProblem(f"{extension.label}: the source {source} of {extension.name} is no file", "", 2)
     torch = _torch()
-    if extension.has_device_sources and not (torch.version.hip or torch.version.cuda or extension.allow_cpu_torch):
+    foreign = _why_for_torch_alone(extension)
+    if extension.has_device_sources and not (torch.version.hip or extension.allow_cpu_torch or foreign):
+        kind = "a CUDA build" if torch.version.cuda else "a CPU-only build"
         raise EnvironmentProblem(
             f"{extension.label}: {extension.name} has device code, and torch {torch.__version__} in {sys.executable} is"
-            " a CPU-only build",
+            f" {kind}",
             "Use a Python whose torch is built for HIP, or allow_cpu_torch=True to build what cannot be launched here.",
             3,
         )
-    foreign = _why_for_torch_alone(extension)
     if foreign:
         raise ForTorchAlone(
             f"{extension.label}: {extension.name} has {foreign}",

@@ -19,12 +19,14 @@ def main_source(
     functions: Union[str, Sequence[str], Mapping[str, str], None],
     with_error_handling: bool,
     with_headers: bool,
+    gil_not_used: bool = False,
 ) -> str:
     """The C++ unit, with a module that binds `functions` (names, or names with docstrings) when there are any."""
     lines = (["#include <torch/extension.h>"] if with_headers else []) + _texts("cpp_sources", sources)
     bound = _docstrings(functions)
     if bound is not None:
-        lines.append("PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {")
+        options = ", pybind11::mod_gil_not_used()" if gil_not_used else ""
+        lines.append(f"PYBIND11_MODULE(TORCH_EXTENSION_NAME, m{options}) {{")
         for name, docstring in bound.items():
             target = f"torch::wrap_pybind_function({name})" if with_error_handling else name
             lines.append(f'm.def("{name}", {target}, {_c_string(docstring)});')

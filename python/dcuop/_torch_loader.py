@@ -88,6 +88,7 @@ def load_inline(
     extra_sycl_cflags: _Flags = None,
     with_sycl: Optional[bool] = None,
     no_implicit_headers: bool = False,
+    gil_not_used: bool = False,
     arch: Union[str, Sequence[str], None] = None,
     cache_dir: Optional[_PathLike] = None,
     force: bool = False,
@@ -116,7 +117,10 @@ def extension_of_load_inline(given: Mapping[str, Any], label: str) -> Extension:
     """The same for load_inline()."""
     with_headers = not given.get("no_implicit_headers", False)
     with_error_handling = given.get("with_pytorch_error_handling", True)
-    files = {"main.cpp": main_source(given["cpp_sources"], given.get("functions"), with_error_handling, with_headers)}
+    main = main_source(
+        given["cpp_sources"], given.get("functions"), with_error_handling, with_headers, bool(given.get("gil_not_used"))
+    )
+    files = {"main.cpp": main}
     if given.get("cuda_sources"):
         files["cuda.cu"] = cuda_source(given["cuda_sources"], with_headers)
     return Extension(files=files, kind=_kind(given.get("is_python_module", True), False), **_shared(given, label))

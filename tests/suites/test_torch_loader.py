@@ -100,6 +100,20 @@ def test_every_parameter_of_the_installed_torch_is_known(python):
     assert unknown.splitlines() == ["[] []", "[] []"]
 
 
+def test_gil_not_used_reaches_the_modules_definition(python):
+    """Only torch from 2.15 on has the parameter, with a pybind11 that has the option (since 2.13)."""
+    texts = python(
+        """
+        from dcuop._torch_loader import extension_of_load_inline
+        for given in ({}, {"gil_not_used": False}, {"gil_not_used": True}):
+            given = {"name": "ext", "cpp_sources": "", "functions": ["f"], **given}
+            print("TORCH_EXTENSION_NAME, m, pybind11::mod_gil_not_used()) {" in
+                  extension_of_load_inline(given, "here").files["main.cpp"])
+        """
+    )
+    assert texts.split() == ["False", "False", "True"]
+
+
 def test_loads_a_module_and_the_next_process_hits(python, source):
     code = "m = dcuop.load('ext', [sys.argv[1]]); print(m.value(), m.__name__, os.path.isfile(m.__file__))"
     assert python(code, source) == "1 ext True"
@@ -242,7 +256,7 @@ def test_its_own_copy_in_a_build_directory_on_the_path_is_no_other_module(python
 
 def test_a_removed_working_directory_is_no_hindrance(python, source, tmp_path):
     (tmp_path / "gone").mkdir()
-    code = f"os.chdir('gone'); os.rmdir('../gone'); print(dcuop.load('ext', {{{str(source)!r}}}).value())"
+    code = f"import torch; os.chdir('gone'); os.rmdir('../gone'); print(dcuop.load('ext', {{{str(source)!r}}}).value())"
     assert python(code) == "1"
 
 
@@ -439,7 +453,7 @@ def test_of_many_ranks_one_speaks(real, source, tmp_path, variable):
         ("dcuop.load('ext', ['ext.cpp'], arch=3)", "TypeError", "arch must be"),
         ("dcuop.load('ext', ['ext.cpp'], arch='gfx906', cache_dir=3)", "TypeError", "cache_dir must be"),
         ("dcuop.load('ext', ['ext.cpp'], with_sycl=True)", "ForTorchAlone", "SYCL"),
-        ("dcuop.load('ext', ['op.hip'], arch='gfx906')", "EnvironmentProblem", "is a CPU-only build"),
+        ("dcuop.load('ext', ['op.hip'], arch='gfx906')", "EnvironmentProblem", "has device code, and torch"),
         ("dcuop.load('ext', ['op.hip'], arch='gxf906', allow_cpu_torch=True)", "UsageProblem", "'gxf906'"),
         ("dcuop.load('ext', ['ext.txt'])", "UsageProblem", "extension that names no language"),
         ("dcuop.load('ext', ['ext.cpp'], extra_cflags=['-fplugin=x.so'])", "UsageProblem", "loads code"),
