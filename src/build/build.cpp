@@ -101,6 +101,10 @@ OpResult OpBuild::run() {
     }
   }
   lock_.reset();
+  if (result_.status == Status::built && cacheable()) {
+    LookUp found; // so that the first hit costs no more than those to come
+    (void)look_up_hit(workshop_.store, request_, memo_, found);
+  }
   memo_.save();
   result_.wall = since(start);
   return std::move(result_);
