@@ -31,7 +31,8 @@ class DcuopError(RuntimeError):
     """dcuop could not do what was asked. `str(error)` is the message, and the hint below it when there is one."""
 
     def __init__(self, message: str, hint: str = "", exit_code: int = 1, log: Optional[Path] = None) -> None:
-        super().__init__(f"{message}\n{hint}" if hint else message)
+        lines = [message, hint, f"command and full log: {log}" if log else ""]
+        super().__init__("\n".join(line.rstrip("\n") for line in lines if line))
         self.message = message
         self.hint = hint
         self.exit_code = exit_code  #: of the program; -N when signal N ended it

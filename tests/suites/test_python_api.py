@@ -270,7 +270,7 @@ def test_an_ops_error_brings_its_log(environment, program):
     answer["ops"][0]["error"] = {"message": "op.cpp:1:1: error", "hint": "", "exit_code": 1, "log": "/f/build.log"}
     program(answer, rc=1)
     error = raised(environment)
-    assert (error["type"], error["text"], error["log"]) == ("BuildError", "op.cpp:1:1: error", "/f/build.log")
+    assert (error["type"], error["text"], error["log"]) == ("BuildError", "op.cpp:1:1: error\ncommand and full log: /f/build.log", "/f/build.log")
 
 
 def test_no_json_is_said_with_stderr(environment, program):
