@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import sysconfig
@@ -20,18 +19,18 @@ def _texts(paths: Iterable[str]) -> List[str]:
     return [text for text in found if text]
 
 
-@functools.lru_cache(maxsize=1)
-def _fixed() -> Dict[str, Any]:
-    return {
-        "executable": sys.executable,
-        "version": sys.version.split()[0],
-        "implementation": sys.implementation.name,
-        "ext_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
-        "soabi": sysconfig.get_config_var("SOABI") or "",
-        "include": sysconfig.get_path("include"),
-        "prefix": sys.prefix,
-        "base_prefix": sys.base_prefix,
-    }
+# When this module is imported, which happens once: sysconfig fills its variables when they are first asked for, where other
+# threads see them half filled (https://github.com/python/cpython/issues/92452).
+_FIXED = {
+    "executable": sys.executable,
+    "version": sys.version.split()[0],
+    "implementation": sys.implementation.name,
+    "ext_suffix": sysconfig.get_config_var("EXT_SUFFIX") or "",
+    "soabi": sysconfig.get_config_var("SOABI") or "",
+    "include": sysconfig.get_path("include"),
+    "prefix": sys.prefix,
+    "base_prefix": sys.base_prefix,
+}
 
 
 def describe() -> Dict[str, Any]:
@@ -42,4 +41,4 @@ def describe() -> Dict[str, Any]:
         # The torch that is in this process is the one to build for, wherever it came from.
         home = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
         search_path = _texts([home]) + [path for path in search_path if path != home]
-    return {**_fixed(), "search_path": search_path}
+    return {**_FIXED, "search_path": search_path}
