@@ -6,8 +6,9 @@ import ctypes
 import os
 import sys
 from pathlib import Path
-from typing import Any, Collection, List, Mapping, Optional, Sequence, Union
+from typing import Any, List, Optional, Sequence, Union
 
+from ._arguments import arch_list, check_types, is_path
 from ._extension import Built, Order, import_module, load, load_library
 
 _PathLike = Union[str, "os.PathLike[str]"]
@@ -36,36 +37,18 @@ def load_op(
     when there is nothing to load; TypeError for an argument of the wrong type; OpLoadError (an ImportError) with the
     doctor's findings when the file does not load.
     """
-    _check_types(path, arch, cache_dir, force, verbose)
+    if not is_path(path):
+        raise TypeError(f"load_op: path must be a str or a path, not {type(path).__name__}")
+    check_types("load_op", arch=arch, cache_dir=cache_dir, force=force, verbose=verbose)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
     return load(Order(_build_arguments(path, arch, force), variables, verbose), _use)[1]
-
-
-def _check_types(path: Any, arch: Any, cache_dir: Any, force: Any, verbose: Any) -> None:
-    # Else the fault would show as one of subprocess or of os, which names none of these parameters.
-    def check(name: str, value: Any, ok: bool, wanted: str) -> None:
-        if not ok:
-            raise TypeError(f"load_op: {name} must be {wanted}, not {type(value).__name__}")
-
-    def is_path(value: Any) -> bool:
-        return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
-
-    names = [arch] if isinstance(arch, str) else arch
-    is_list = isinstance(names, Collection) and not isinstance(names, (bytes, Mapping))
-    check("path", path, is_path(path), "a str or a path")
-    check("arch", arch, arch is None or is_list, "a str, a sequence of str or None")
-    for name in names or ():
-        check("an element of arch", name, isinstance(name, str), "a str")
-    check("cache_dir", cache_dir, cache_dir is None or is_path(cache_dir), "a str, a path or None")
-    check("force", force, isinstance(force, bool), "a bool")
-    check("verbose", verbose, isinstance(verbose, bool), "a bool")
 
 
 def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], force: bool) -> List[str]:
     # Absolute, so that it can be taken neither for an option nor for the name of a workspace's member.
     arguments = [os.path.abspath(os.fspath(path)), "--python", sys.executable]
     if arch is not None:
-        arguments += ["--arch", arch if isinstance(arch, str) else ",".join(arch)]
+        arguments += ["--arch", ",".join(arch_list(arch))]
     if force:
         arguments.append("--force")
     return arguments

@@ -6,6 +6,7 @@ https://pytorch.org/docs/stable/cpp_extension.html and in the docstrings of the 
 
 from __future__ import annotations
 
+import filecmp
 import importlib.util
 import inspect
 import os
@@ -14,6 +15,7 @@ import sys
 import tempfile
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._arguments import arch_list, check_types, is_path
 from ._description import Extension, describe, flags_of, label_of_caller
 from ._errors import BuildError, DcuopError
 from ._extension import Built, Order, import_module, load as load_extension, load_library
@@ -156,40 +158,20 @@ class _Wishes:
     """What concerns this call and not the extension."""
 
     def __init__(self, arch: Any, cache_dir: Any, force: Any, verbose: Any, build_directory: Any) -> None:
-        check_types(arch=arch, cache_dir=cache_dir, force=force, verbose=verbose, build_directory=build_directory)
-        self.arch: List[str] = [arch] if isinstance(arch, str) else list(arch or ())
+        # torch's own callers pass 0 and 1 for verbose.
+        check_types("load", arch=arch, cache_dir=cache_dir, force=force, build_directory=build_directory)
+        self.arch = arch_list(arch)
         self.variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
         self.force = force
-        self.verbose = verbose
+        self.verbose = bool(verbose)
         self.build_directory = build_directory
-
-
-def check_types(**values: Any) -> None:
-    """Else the fault would show as one of subprocess or of os, which names none of these parameters."""
-    for name, value in values.items():
-        if name in ("force", "verbose"):
-            fits, wanted = isinstance(value, (bool, int)), "a bool"
-        elif name == "arch":
-            names = [value] if isinstance(value, str) else value
-            fits = names is None or (
-                isinstance(names, (list, tuple, set, frozenset)) and all(isinstance(item, str) for item in names)
-            )
-            wanted = "a str, a sequence of str or None"
-        else:
-            fits, wanted = value is None or _is_path(value), "a str, a path or None"
-        if not fits:
-            raise TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
-
-
-def _is_path(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str))
 
 
 def _paths(name: str, value: Any) -> List[str]:
     if value is None:
         return []
-    items = [value] if _is_path(value) else sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
-    if not isinstance(items, (list, tuple)) or not all(map(_is_path, items)):
+    items = [value] if is_path(value) else sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+    if not isinstance(items, (list, tuple)) or not all(map(is_path, items)):
         raise TypeError(f"{name} must be a path or a sequence of paths, not {value!r}")
     return [os.path.abspath(os.fspath(item)) for item in items]
 
@@ -217,7 +199,7 @@ def _order(extension: Extension, wishes: _Wishes) -> Order:
         arguments += ["--arch", ",".join(wishes.arch or archs)]
     if wishes.force:
         arguments.append("--force")
-    return Order(arguments, wishes.variables, bool(wishes.verbose), description)
+    return Order(arguments, wishes.variables, wishes.verbose, description)
 
 
 def _use(op: Built, extension: Extension, wishes: _Wishes) -> Any:
@@ -276,20 +258,15 @@ def _placed(op: Built, name: str, wishes: _Wishes) -> Optional[str]:
     if target is None:
         return None
     directory = os.path.dirname(target)
-    wanted = os.stat(op["path"])
-    try:
-        there = os.stat(target)
-        if (there.st_size, there.st_mtime_ns) == (wanted.st_size, wanted.st_mtime_ns):
-            return target
-    except OSError:
-        pass
+    if os.path.exists(target) and filecmp.cmp(op["path"], target, shallow=False):
+        return target
     try:
         os.makedirs(directory, exist_ok=True)
         # In one step: a process may have the old one loaded.
         descriptor, temporary = tempfile.mkstemp(prefix=f".{name}.", dir=directory)
         os.close(descriptor)
         try:
-            shutil.copy2(op["path"], temporary)
+            shutil.copyfile(op["path"], temporary)
             os.chmod(temporary, 0o755)
             os.replace(temporary, target)
         except BaseException:

@@ -62,7 +62,6 @@ class OpBuild {
                      store::PrivateDirectory&& directory);
   void keep_privately(const Digest& key, store::PrivateDirectory directory);
   void finish_hit(store::Entry entry);
-  void record_origin(const store::Entry& entry);
   void fail(const FailedCommand& failed);
   void fail_artifact(const std::string& fault, const StepResult& link);
   [[nodiscard]] std::string facts_with_time() const;
@@ -139,17 +138,9 @@ bool OpBuild::serve_hit() {
 
 void OpBuild::finish_hit(store::Entry entry) {
   workshop_.store.stamp_use(store::Shelf::entries, entry.key);
-  record_origin(entry);
+  workshop_.store.record_origin(entry, request_.op.directory, request_.op.description);
   result_.entry = std::move(entry);
   result_.status = Status::hit;
-}
-
-void OpBuild::record_origin(const store::Entry& entry) {
-  const op::Op& op = request_.op;
-  workshop_.store.record_origin(entry, op.directory);
-  if (!op.description.empty()) {
-    workshop_.store.record_description(op.name, op.directory, op.description);
-  }
 }
 
 /// A record of the same request says which input changed; else the nearest earlier build says which component did.
@@ -320,7 +311,7 @@ void OpBuild::publish_entry(const Digest& link_request, const StepResult& link, 
   store.add_record(request_.digest, all.record_digest(), {key, key::to_json_text(all)});
   reach_step();
   store.forget_failure(request_.digest);
-  record_origin(result_.entry);
+  store.record_origin(result_.entry, request_.op.directory, request_.op.description);
   store.stamp_use(store::Shelf::entries, key);
 }
 

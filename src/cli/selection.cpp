@@ -66,7 +66,7 @@ Prepared prepare(Context& context, const Selection& selection) {
   if (selection.from) {
     Described described = read_description(context, *selection.from);
     prepared.ops = std::move(described.ops);
-    python = described.python.value_or(python);
+    python = python.origin == "--python" && !python.path.empty() ? python : described.python.value_or(python);
   } else {
     prepared.ops = op::select_ops(selection.ops, context.working_directory);
   }

@@ -20,8 +20,8 @@ namespace dcuop::cli {
 
 /// What is at an origin now.
 struct Staleness::Place {
-  bool is_empty = false;    ///< no manifest
-  std::optional<op::Op> op; ///< nullopt also when the manifest cannot be read
+  bool is_empty = false;    ///< neither manifest nor description
+  std::optional<op::Op> op; ///< nullopt also when that cannot be read
   key::PathBase base;       ///< of its inputs
   std::optional<DigestMemo> memo;
   /// By archs, joined; nullopt: this machine cannot say.
@@ -183,7 +183,18 @@ Standing Staleness::standing_of(const store::Candidate& candidate) {
 }
 
 Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& candidate) {
-  Place& place = place_of(origin, candidate.entry.name);
+  std::optional<Standing> stale;
+  for (Place* const place : places_at(origin, candidate.entry.name)) {
+    Standing here = standing_in(*place, candidate);
+    if (here.kind != Kind::stale) {
+      return here;
+    }
+    stale = stale ? std::move(stale) : std::move(here);
+  }
+  return stale.value_or(Standing{});
+}
+
+Standing Staleness::standing_in(Place& place, const store::Candidate& candidate) {
   if (place.is_empty) {
     return {Kind::stale, "no op is at its origin any more"};
   }
@@ -216,21 +227,34 @@ Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& 
   return {is_asked_for ? Kind::current : request ? Kind::elsewhere : Kind::unknown, ""};
 }
 
-Staleness::Place& Staleness::place_of(const fs::path& origin, const std::string& name) {
-  const std::optional<std::string> description = context_.store().description_of(name, origin);
-  std::unique_ptr<Place>& place = places_[description ? *description : origin.string()];
+std::vector<Staleness::Place*> Staleness::places_at(const fs::path& origin, const std::string& name) {
+  std::vector<Place*> places;
+  for (const std::string& description : context_.store().descriptions(name, origin)) {
+    places.push_back(&place_of(description, [&] { return described_again(description); }));
+  }
+  const fs::path manifest = origin / "dcuop.toml";
+  std::error_code error;
+  const bool has_manifest = fs::symlink_status(manifest, error).type() != fs::file_type::not_found;
+  if (has_manifest) {
+    places.push_back(&place_of(origin.string(), [&] { return op::read_op(manifest); }));
+  } else if (places.empty()) {
+    places.push_back(&place_of(origin.string(), {}));
+  }
+  return places;
+}
+
+Staleness::Place& Staleness::place_of(const std::string& key, const std::function<op::Op()>& read) {
+  std::unique_ptr<Place>& place = places_[key];
   if (place) {
     return *place;
   }
   place = std::make_unique<Place>();
-  const fs::path manifest = origin / "dcuop.toml";
-  std::error_code error;
-  place->is_empty = !description && fs::symlink_status(manifest, error).type() == fs::file_type::not_found;
+  place->is_empty = !read;
   if (place->is_empty) {
     return *place;
   }
   try {
-    place->op = description ? described_again(*description) : op::read_op(manifest);
+    place->op = read();
     place->base = {place->op->directory, place->op->workspace_root,
                    context_.environment.get("PATH").value_or(""),
                    context_.environment.get("HOME").value_or("")};
@@ -238,7 +262,7 @@ Staleness::Place& Staleness::place_of(const fs::path& origin, const std::string&
     request.op = *place->op;
     place->memo.emplace(build::input_memo_file(request, context_.store()));
   } catch (const Error& fault) {
-    log_debug(manifest.string() + ": " + fault.what());
+    log_debug(fault.what());
   }
   return *place;
 }

@@ -2,12 +2,15 @@
 // Would the directories that asked for an entry still ask for it, on this machine as it is now?
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "command.hpp"
+#include "dcuop/op/op.hpp"
 #include "dcuop/store/eviction.hpp"
 
 namespace dcuop::cli {
@@ -38,10 +41,14 @@ class Staleness {
  private:
   struct Place;
   Standing standing_at(const std::filesystem::path& origin, const store::Candidate& candidate);
-  Place& place_of(const std::filesystem::path& origin, const std::string& name);
+  Standing standing_in(Place& place, const store::Candidate& candidate);
+  /// Of an op with a manifest one; of those that were described one each.
+  std::vector<Place*> places_at(const std::filesystem::path& origin, const std::string& name);
+  /// `read` is empty where there is nothing.
+  Place& place_of(const std::string& key, const std::function<op::Op()>& read);
 
   Context& context_;
-  std::map<std::string, std::unique_ptr<Place>> places_; ///< by origin
+  std::map<std::string, std::unique_ptr<Place>> places_; ///< by origin or description
 };
 
 /// For store::Selection.

@@ -143,7 +143,6 @@ std::uint64_t prune_origins(const Layout& layout, system_clock::duration leftove
       }
       if (left == 0 && is_older_than(record / "path", leftover_age)) {
         removed += remove_file(record / "path");
-        (void)remove_file(record / "description");
         (void)rmdir(record.c_str());
       }
     }

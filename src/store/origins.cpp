@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
@@ -18,7 +19,6 @@ namespace dcuop::store {
 namespace {
 
 constexpr const char* path_file = "path";
-constexpr const char* description_file = "description";
 
 /// A name becomes one part of a path; manifests check it too, but it also comes out of damaged files.
 bool is_plain_name(const std::string& name) {
@@ -64,7 +64,8 @@ std::map<std::string, std::vector<fs::path>> origins_by_key(const Layout& layout
   return by_key;
 }
 
-void Store::record_origin(const Entry& entry, const fs::path& directory) noexcept {
+void Store::record_origin(const Entry& entry, const fs::path& directory,
+                          const std::string& description) noexcept {
   if (read_only_ || !is_plain_name(entry.name)) {
     return;
   }
@@ -78,36 +79,22 @@ void Store::record_origin(const Entry& entry, const fs::path& directory) noexcep
     if (read_file(record / path_file) != directory.string()) {
       write_file_atomic(record / path_file, directory.string());
     }
-    const int descriptor = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (descriptor >= 0) {
-      (void)close(descriptor);
-    }
+    write_file_atomic(marker, description);
   } catch (const std::exception& error) {
     log_warning(error.what());
   }
 }
 
-void Store::record_description(const std::string& name, const fs::path& directory,
-                               const std::string& text) noexcept {
-  if (read_only_ || !is_plain_name(name)) {
-    return;
-  }
-  try {
+std::vector<std::string> Store::descriptions(const std::string& name, const fs::path& directory) const {
+  std::set<std::string> found;
+  if (is_plain_name(name)) {
     const fs::path record = Layout(root_).origins() / name / digest_of_directory(directory).hex();
-    if (read_file(record / description_file) != text) {
-      make_directories(record, directory_mode);
-      write_file_atomic(record / description_file, text);
+    for (const Digest& key : keys_in(record)) {
+      found.insert(read_file(record / key.hex()).value_or(""));
     }
-  } catch (const std::exception& error) {
-    log_warning(error.what());
   }
-}
-
-std::optional<std::string> Store::description_of(const std::string& name, const fs::path& directory) const {
-  if (!is_plain_name(name)) {
-    return std::nullopt;
-  }
-  return read_file(Layout(root_).origins() / name / digest_of_directory(directory).hex() / description_file);
+  found.erase("");
+  return {found.begin(), found.end()};
 }
 
 std::vector<fs::path> Store::origins(const Entry& entry) const {

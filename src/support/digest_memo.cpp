@@ -9,6 +9,7 @@
 #include <map>
 #include <string_view>
 
+#include "byte_reader.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/memo.hpp"
 #include "encoded_identity.hpp"
@@ -20,8 +21,6 @@ namespace {
 constexpr std::string_view magic = "dcuop digests 1\n";
 /// Beyond this many, what this process did not ask for is forgotten.
 constexpr std::size_t most_records = 50'000;
-
-constexpr std::size_t digest_size = sizeof(Digest::bytes);
 
 struct Record {
   EncodedIdentity identity{};
@@ -43,43 +42,6 @@ struct StoredRecord {
     return digest;
   }
 };
-
-/// Takes pieces off the front of a text.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : rest_(bytes) {}
-
-  /// nullopt when fewer are left.
-  std::optional<std::string_view> bytes(std::size_t size) {
-    if (size > rest_.size()) {
-      return std::nullopt;
-    }
-    const std::string_view piece = rest_.substr(0, size);
-    rest_.remove_prefix(size);
-    return piece;
-  }
-  template <typename Number> std::optional<Number> number() {
-    const std::optional<std::string_view> piece = bytes(sizeof(Number));
-    if (!piece) {
-      return std::nullopt;
-    }
-    Number value{};
-    std::memcpy(&value, piece->data(), sizeof value);
-    return value;
-  }
-  [[nodiscard]] std::string_view rest() const { return rest_; }
-
- private:
-  std::string_view rest_;
-};
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest_size};
-}
-
-template <typename Number> void append_number(std::string& bytes, Number value) {
-  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 /// The file as it was read. Empty when it is damaged.
 class DigestFile {
@@ -113,7 +75,7 @@ class DigestFile {
 
  private:
   bool parse() {
-    Reader reader(*bytes_);
+    ByteReader reader(*bytes_);
     if (reader.bytes(magic.size()) != magic) {
       return false;
     }

@@ -1,10 +1,9 @@
 #pragma once
-// File identities as they lie in binary memos, in this machine's byte order, and whether one may be trusted.
+// File identities as they lie in binary memos.
 
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 
 #include "dcuop/support/files.hpp"
 
@@ -29,14 +28,5 @@ using EncodedIdentity = std::array<char, identity_size>;
   append(identity.owner);
   return bytes;
 }
-
-/// A file that changed less than this before it was looked at may change again within the same tick of a clock.
-inline constexpr std::int64_t settling_ns = 2'000'000'000;
-
-/// Files that the kernel makes up change their content without a new mtime or ctime.
-[[nodiscard]] bool is_on_kernel_file_system(const std::filesystem::path& path);
-
-/// CLOCK_REALTIME.
-[[nodiscard]] std::int64_t now_ns();
 
 } // namespace dcuop

@@ -1,5 +1,5 @@
 // The file: magic, digest of what follows, the question's digest, u32 length of the value, the value; then a record a
-// path: the identity (all zero: nothing is there), the path, a zero byte. In this machine's byte order.
+// path: the identity (all zero: nothing is there), the path, a zero byte.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -7,30 +7,19 @@
 #include <cstring>
 #include <string_view>
 
+#include "byte_reader.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/memo.hpp"
 #include "descriptor.hpp"
 #include "encoded_identity.hpp"
 #include "file_status.hpp"
+#include "settled.hpp"
 
 namespace dcuop {
 
 namespace {
 
 constexpr std::string_view magic = "dcuop identities 1\n";
-constexpr std::size_t digest_size = sizeof(Digest::bytes);
-
-std::string_view bytes_of(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.bytes.data()), digest_size};
-}
-
-/// Takes `size` bytes off the front; fewer when there are no more.
-std::string_view take(std::string_view& rest, std::size_t size) {
-  const std::string_view piece = rest.substr(0, size);
-  rest.remove_prefix(piece.size());
-  return piece;
-}
-
 /// stat(2) of many paths. Of thousands of headers most lie in a few directories: asked for by name in one that is open,
 /// each costs a third of what the walk from the root does.
 class Asker {
@@ -62,20 +51,18 @@ class Asker {
   Descriptor open_;       ///< of it, once it was asked for twice
 };
 
-/// `records` is nothing but whole records.
-bool all_hold(std::string_view records) {
+bool all_hold(ByteReader records) {
   Asker asker;
-  while (!records.empty()) {
-    const std::string_view then = take(records, identity_size);
-    const std::size_t end = records.find('\0');
-    if (then.size() != identity_size || end == std::string_view::npos) {
+  while (!records.rest().empty()) {
+    const std::optional<std::string_view> then = records.bytes(identity_size);
+    const std::optional<std::string_view> path = then ? records.text_with_zero() : std::nullopt;
+    if (!path) {
       return false;
     }
-    const EncodedIdentity now = asker.identity_of(records.data());
-    if (std::memcmp(now.data(), then.data(), identity_size) != 0) {
+    const EncodedIdentity now = asker.identity_of(path->data());
+    if (std::memcmp(now.data(), then->data(), identity_size) != 0) {
       return false;
     }
-    records.remove_prefix(end + 1);
   }
   return true;
 }
@@ -87,37 +74,28 @@ IdentityMemo::IdentityMemo(std::filesystem::path file, const Digest& question)
 
 std::optional<std::string> IdentityMemo::recall() const {
   const std::optional<std::string> content = read_file(file_);
-  if (!content) {
+  ByteReader reader(content ? std::string_view(*content) : std::string_view());
+  if (reader.bytes(magic.size()) != magic) {
     return std::nullopt;
   }
-  std::string_view rest = *content;
-  if (take(rest, magic.size()) != magic) {
+  const std::optional<std::string_view> checksum = reader.bytes(digest_size);
+  if (checksum != bytes_of(digest_of(reader.rest())) || reader.bytes(digest_size) != bytes_of(question_)) {
     return std::nullopt;
   }
-  const std::string_view checksum = take(rest, digest_size);
-  if (checksum != bytes_of(digest_of(rest)) || take(rest, digest_size) != bytes_of(question_)) {
-    return std::nullopt;
-  }
-  std::uint32_t size = 0;
-  const std::string_view encoded_size = take(rest, sizeof size);
-  if (encoded_size.size() != sizeof size) {
-    return std::nullopt;
-  }
-  std::memcpy(&size, encoded_size.data(), sizeof size);
-  std::string value(take(rest, size));
-  return value.size() == size && all_hold(rest) ? std::optional(std::move(value)) : std::nullopt;
+  const std::optional<std::uint32_t> size = reader.number<std::uint32_t>();
+  const std::optional<std::string_view> value = size ? reader.bytes(*size) : std::nullopt;
+  return value && all_hold(reader) ? std::optional<std::string>(*value) : std::nullopt;
 }
 
 void IdentityMemo::look_at(const std::vector<std::filesystem::path>& paths) {
   seen_.clear();
-  const std::int64_t now = now_ns();
+  const std::int64_t now = clock_ns(CLOCK_REALTIME_COARSE);
   std::string records;
   std::filesystem::path directory;
   for (const std::filesystem::path& path : paths) {
     const std::optional<FileIdentity> identity = identity_of(path);
     const bool is_elsewhere = path.parent_path() != directory;
-    if (path.native().find('\0') != std::string::npos ||
-        (identity && (identity->ctime_ns + settling_ns > now || identity->mtime_ns > now)) ||
+    if (path.native().find('\0') != std::string::npos || (identity && !is_settled(*identity, now)) ||
         (is_elsewhere && is_on_kernel_file_system(path))) {
       return;
     }
@@ -134,8 +112,8 @@ void IdentityMemo::remember(const std::string& value) noexcept {
   }
   try {
     std::string rest(bytes_of(question_));
-    const auto size = static_cast<std::uint32_t>(value.size());
-    rest.append(reinterpret_cast<const char*>(&size), sizeof size).append(value).append(seen_);
+    append_number(rest, static_cast<std::uint32_t>(value.size()));
+    rest.append(value).append(seen_);
     make_directories(file_.parent_path(), 0700);
     static_cast<void>(
         try_write_file_atomic(file_, std::string(magic).append(bytes_of(digest_of(rest))).append(rest)));

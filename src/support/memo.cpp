@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <ctime>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
-#include "encoded_identity.hpp"
 #include "memo_file.hpp"
+#include "settled.hpp"
 
 namespace dcuop {
 
@@ -83,12 +82,6 @@ bool holds(Memo& memo, bool& renewed) {
   return true;
 }
 
-std::int64_t clock_ns(clockid_t clock) {
-  timespec now{};
-  ::clock_gettime(clock, &now);
-  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
-
 /// A moment that separates: what changed before the call has a ctime up to it, what changes after the call
 /// has a later one. Local file systems stamp with the clock of the last tick (or a finer one, since
 /// Linux 6.13), which is why this waits for the next tick, a few milliseconds.
@@ -104,19 +97,6 @@ std::int64_t start_of_reading() {
 
 } // namespace
 
-bool is_on_kernel_file_system(const std::filesystem::path& path) {
-  constexpr unsigned long kinds[] = {0x9fa0 /* proc */, 0x62656572 /* sysfs */, 0x64626720 /* debugfs */,
-                                     0x0027e0eb /* cgroup v1 */, 0x63677270 /* cgroup v2 */};
-  struct statfs status {};
-  return ::statfs(path.c_str(), &status) == 0 &&
-         std::find(std::begin(kinds), std::end(kinds), static_cast<unsigned long>(status.f_type)) !=
-             std::end(kinds);
-}
-
-std::int64_t now_ns() {
-  return clock_ns(CLOCK_REALTIME);
-}
-
 Witness witness_of(const std::filesystem::path& path) {
   Witness witness;
   witness.path = path;
@@ -127,7 +107,7 @@ Witness witness_of(const std::filesystem::path& path) {
     witness.content = content_of(path, *witness.identity);
     const std::optional<FileIdentity> after = identity_of(path);
     if (after == witness.identity) {
-      witness.settled = witness.identity->ctime_ns + settling_ns <= start && !is_on_kernel_file_system(path);
+      witness.settled = is_settled(*witness.identity, start) && !is_on_kernel_file_system(path);
       return witness;
     }
     witness.identity = after;

@@ -395,6 +395,19 @@ def test_inline_text_is_kept_with_its_entry(python, run, real, cache_dir):
     assert list((cache_dir / "v1/inline").glob("*")) == []
 
 
+def test_loads_that_differ_in_flags_are_all_current(python, source, run):
+    """One directory and one name: of each the cache knows what it was asked for."""
+    env = {"DCUOP_PYTHON": PYTHON}
+    for value in (5, 6):
+        assert python(f"print(dcuop.load('ext', [sys.argv[1]], extra_cflags=['-DVALUE={value}']).value())", source) == str(value)
+    assert [entry["state"] for entry in run("list", "--json", env=env).json["entries"]] == ["current", "current"]
+    source.write_text(source.read_text() + "\n// edited\n")
+    assert [entry["state"] for entry in run("list", "--json", env=env).json["entries"]] == ["stale", "stale"]
+    assert python("print(dcuop.load('ext', [sys.argv[1]], extra_cflags=['-DVALUE=5']).value())", source) == "5"
+    states = [entry["state"] for entry in run("list", "--json", env=env).json["entries"]]
+    assert sorted(states) == ["current", "stale", "stale"]
+
+
 # Failures -----------------------------------------------------------------------------------------------------------
 
 

@@ -6,8 +6,8 @@
 //   <root>/v1/index/ab/<request>/<input set>.json   immutable; one per known input set of a request
 //   <root>/v1/entries/ab/<entry>/                   artifacts, components.json, build.log, manifest.json (last)
 //   <root>/v1/objects/ab/<key>/                     the same for one translation unit
-//   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one empty file per entry that it asked for
-//                    and `description`, when it has no dcuop.toml
+//   <root>/v1/origins/<name>/<digest of directory>/ `path`, and one file per entry that it asked for: empty,
+//                    or what described the op, when no dcuop.toml did
 //   <root>/v1/inline/<digest of the files>/         sources that a program handed over as text
 //   <root>/v1/failures/<request>/                   error.json, build.log of a failed build
 //   <root>/v1/locks/                                lock files (never unlinked) and the records of their holders
@@ -164,17 +164,15 @@ class Store {
   /// are in use. A directory outside of the cache is only kept. Returns where the files are.
   [[nodiscard]] std::filesystem::path keep(Shelf shelf, const Digest& key, PrivateDirectory&& directory);
   [[nodiscard]] std::vector<Entry> list(Shelf shelf) const; ///< manifests only, content not verified
-  /// `directory` asked for this entry. Never fails a build.
-  void record_origin(const Entry& entry, const std::filesystem::path& directory) noexcept;
+  /// `directory` asked for this entry; `description` is for an op that no file in it describes. Never fails a build.
+  void record_origin(const Entry& entry, const std::filesystem::path& directory,
+                     const std::string& description = {}) noexcept;
   [[nodiscard]] std::vector<std::filesystem::path> origins(const Entry& entry) const;
   /// Every directory that has asked for an entry of this name.
   [[nodiscard]] std::vector<std::filesystem::path> origins_of(const std::string& name) const;
-  /// For an origin that describes itself in no file of its own: what the ops of this name in `directory` last were, for
-  /// description_of(). Never fails a build.
-  void record_description(const std::string& name, const std::filesystem::path& directory,
-                          const std::string& text) noexcept;
-  [[nodiscard]] std::optional<std::string> description_of(const std::string& name,
-                                                          const std::filesystem::path& directory) const;
+  /// What those of its ops that have no manifest were described by, each once, for the entries that are still there.
+  [[nodiscard]] std::vector<std::string> descriptions(const std::string& name,
+                                                      const std::filesystem::path& directory) const;
   /// A directory of the cache with these files (text by relative path) and no others, for sources that are on no
   /// disk: the same one for the same files. prune_leftovers() removes those that are no entry's origin. Throws
   /// Error(environment).

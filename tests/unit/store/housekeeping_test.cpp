@@ -277,18 +277,23 @@ TEST_F(HousekeepingTest, placed_files_stay_while_an_entry_is_theirs) {
   EXPECT_EQ(read_file(place / "main.cpp"), "int f();");
 
   const Entry entry = publish(store, key_of("ours"), "machine code", "affine");
-  store.record_origin(entry, place);
-  store.record_description("affine", place, "{}");
-  EXPECT_EQ(store.description_of("affine", place), "{}");
-  EXPECT_EQ(store.description_of("affine", "/elsewhere"), std::nullopt);
-  EXPECT_EQ(store.description_of("../x", place), std::nullopt);
+  store.record_origin(entry, place, "{}");
+  EXPECT_THAT(store.descriptions("affine", place), ElementsAre("{}"));
+  store.record_origin(publish(store, key_of("same"), "same code", "affine"), place, "{}");
+  store.record_origin(publish(store, key_of("other"), "other code", "affine"), place, "{1}");
+  store.record_origin(publish(store, key_of("third"), "third code", "affine"), place);
+  EXPECT_THAT(store.descriptions("affine", place), ElementsAre("{1}", "{}"));
+  EXPECT_THAT(store.descriptions("affine", "/elsewhere"), IsEmpty());
+  EXPECT_THAT(store.descriptions("../x", place), IsEmpty());
   EXPECT_EQ(store.prune_leftovers(std::chrono::seconds(0)), 1U) << "the other place alone";
   EXPECT_TRUE(fs::exists(place / "main.cpp"));
-  EXPECT_TRUE(store.remove(Shelf::entries, entry.key));
+  for (const char* name : {"ours", "same", "other", "third"}) {
+    EXPECT_TRUE(store.remove(Shelf::entries, key_of(name)));
+  }
   (void)store.prune_leftovers(std::chrono::seconds(0));
   (void)store.prune_leftovers(std::chrono::seconds(0));
   EXPECT_FALSE(fs::exists(place));
-  EXPECT_EQ(store.description_of("affine", place), std::nullopt);
+  EXPECT_THAT(store.descriptions("affine", place), IsEmpty());
 }
 
 } // namespace
