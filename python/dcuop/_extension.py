@@ -77,6 +77,19 @@ def load(order: Order, use: Callable[[Built], Any], name: str = "") -> Tuple[Bui
     )
 
 
+def use_built(op: Built, use: Callable[[Built], Any], variables: Mapping[str, str]) -> Any:
+    """What `use` makes of an op that was built before; it stays in the cache as long as this process lives. Raises
+    OpLoadError, or DcuopError when the file is gone."""
+    with _loading:
+        use_lock = _lock(op)
+        if not os.path.exists(op["path"]):
+            _unlock(use_lock)
+            raise DcuopError(f"{op['name']}: {op['path']} is gone", "Something deleted it from the cache; try again.")
+        result = _use(op, use, variables)
+        _loaded[op["path"], ""] = _Loaded(result, use_lock)
+        return result
+
+
 def build(order: Order) -> Dict[str, Any]:
     """The op that was built, or found."""
     answer = ask(
