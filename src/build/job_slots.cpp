@@ -31,10 +31,22 @@ struct CgroupMount {
   fs::path top;
 };
 
+/// What tells of this process's cgroups; a container's mountinfo is long, and each limit needs both.
+struct CgroupFiles {
+  fs::path root;
+  std::vector<std::string> mounts;  ///< lines of mountinfo
+  std::vector<std::string> members; ///< lines of /proc/self/cgroup
+};
+
+CgroupFiles cgroup_files(const fs::path& root) {
+  return {root, split(read_file(root / "proc/self/mountinfo").value_or(""), '\n'),
+          split(read_file(root / "proc/self/cgroup").value_or(""), '\n')};
+}
+
 /// mountinfo's "36 35 0:31 /docker/3f /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory" (proc(5)); the usual place
 /// when it tells of none.
-CgroupMount mount_of(const fs::path& root, const std::string& controller) {
-  for (const std::string& line : split(read_file(root / "proc/self/mountinfo").value_or(""), '\n')) {
+CgroupMount mount_of(const CgroupFiles& files, const std::string& controller) {
+  for (const std::string& line : files.mounts) {
     const std::size_t separator = line.find(" - ");
     if (separator == std::string::npos) {
       continue;
@@ -46,18 +58,17 @@ CgroupMount mount_of(const fs::path& root, const std::string& controller) {
     }
     const std::vector<std::string> options = split(right.back(), ',');
     if (controller.empty() || std::find(options.begin(), options.end(), controller) != options.end()) {
-      return {root / fs::path(left[4]).relative_path(), left[3]};
+      return {files.root / fs::path(left[4]).relative_path(), left[3]};
     }
   }
-  return {root / "sys/fs/cgroup" / controller, "/"};
+  return {files.root / "sys/fs/cgroup" / controller, "/"};
 }
 
 /// The directories of this process's cgroup for a v1 controller, or of the v2 hierarchy (controller ""), from the
 /// innermost to the mount point. A limit of any of them holds.
-std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string& controller) {
-  const std::string lines = read_file(root / "proc/self/cgroup").value_or("");
+std::vector<fs::path> cgroup_directories(const CgroupFiles& files, const std::string& controller) {
   std::vector<fs::path> directories;
-  for (const std::string& line : split(lines, '\n')) {
+  for (const std::string& line : files.members) {
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) {
@@ -70,7 +81,7 @@ std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string
     if (!mine) {
       continue;
     }
-    const CgroupMount mount = mount_of(root, controller);
+    const CgroupMount mount = mount_of(files, controller);
     // A path that is not below the mount's top, "/../x" in a cgroup namespace among them, is not visible: the
     // mount itself is what there is to read.
     const fs::path path = line.substr(second + 1);
@@ -87,7 +98,7 @@ std::vector<fs::path> cgroup_directories(const fs::path& root, const std::string
 }
 
 /// cpu.max "max 100000" or "150000 100000"; v1: cpu.cfs_quota_us and cpu.cfs_period_us.
-std::optional<int> processors_of_cgroup(const fs::path& root) {
+std::optional<int> processors_of_cgroup(const CgroupFiles& files) {
   std::optional<int> least;
   const auto consider = [&](std::uint64_t quota, std::uint64_t period) {
     if (quota > 0 && period > 0) {
@@ -96,13 +107,13 @@ std::optional<int> processors_of_cgroup(const fs::path& root) {
       least = std::min(least.value_or(processors), processors);
     }
   };
-  for (const fs::path& directory : cgroup_directories(root, "")) {
+  for (const fs::path& directory : cgroup_directories(files, "")) {
     const std::vector<std::string> words = split(trimmed(read_file(directory / "cpu.max").value_or("")), ' ');
     if (words.size() == 2) {
       consider(number_in(words[0]).value_or(0), number_in(words[1]).value_or(0));
     }
   }
-  for (const fs::path& directory : cgroup_directories(root, "cpu")) {
+  for (const fs::path& directory : cgroup_directories(files, "cpu")) {
     consider(number_at(directory / "cpu.cfs_quota_us").value_or(0),
              number_at(directory / "cpu.cfs_period_us").value_or(0));
   }
@@ -137,10 +148,10 @@ struct LimitFiles {
 };
 
 /// Limit minus what is in use, of the tightest cgroup; at least `least_room`, as 0 would mean "no limit".
-std::optional<std::uint64_t> room_in_cgroup(const fs::path& root, const LimitFiles& files,
+std::optional<std::uint64_t> room_in_cgroup(const CgroupFiles& cgroups, const LimitFiles& files,
                                             std::uint64_t least_room) {
   std::optional<std::uint64_t> least;
-  for (const fs::path& directory : cgroup_directories(root, files.controller)) {
+  for (const fs::path& directory : cgroup_directories(cgroups, files.controller)) {
     const std::optional<std::uint64_t> limit = number_at(directory / files.limit);
     if (!limit || *limit > std::uint64_t{1} << 60) { // v1 writes a huge number for "none"
       continue;
@@ -165,12 +176,13 @@ std::uint64_t memory_available(const fs::path& root) {
 } // namespace
 
 Limits limits_of_this_process(const fs::path& root) {
+  const CgroupFiles cgroups = cgroup_files(root);
   Limits limits;
   cpu_set_t set;
   CPU_ZERO(&set);
   limits.processors = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
   limits.processors_source = "processors of this process";
-  if (const std::optional<int> processors = processors_of_cgroup(root);
+  if (const std::optional<int> processors = processors_of_cgroup(cgroups);
       processors && *processors < limits.processors) {
     limits.processors = *processors;
     limits.processors_source = "cgroup cpu.max";
@@ -185,14 +197,14 @@ Limits limits_of_this_process(const fs::path& root) {
   };
   constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
   for (const LimitFiles& files : memory_files) {
-    const std::optional<std::uint64_t> room = room_in_cgroup(root, files, mebibyte);
+    const std::optional<std::uint64_t> room = room_in_cgroup(cgroups, files, mebibyte);
     if (room && (limits.memory == 0 || *room < limits.memory)) {
       limits.memory = *room;
       limits.memory_source = std::string("cgroup ") + files.limit;
     }
   }
   for (const char* controller : {"", "pids"}) {
-    if (const auto room = room_in_cgroup(root, {controller, "pids.max", "pids.current", false}, 1)) {
+    if (const auto room = room_in_cgroup(cgroups, {controller, "pids.max", "pids.current", false}, 1)) {
       limits.processes = limits.processes == 0 ? *room : std::min(limits.processes, *room);
     }
   }

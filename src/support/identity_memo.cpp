@@ -4,8 +4,13 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstring>
+#include <future>
+#include <span>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "byte_reader.hpp"
 #include "dcuop/support/error.hpp"
@@ -51,20 +56,50 @@ class Asker {
   Descriptor open_;       ///< of it, once it was asked for twice
 };
 
-bool all_hold(ByteReader records) {
-  Asker asker;
-  while (!records.rest().empty()) {
-    const std::optional<std::string_view> then = records.bytes(identity_size);
-    const std::optional<std::string_view> path = then ? records.text_with_zero() : std::nullopt;
+struct Record {
+  const char* identity; ///< identity_size bytes
+  const char* path;     ///< ends in a zero byte
+};
+
+std::optional<std::vector<Record>> records_in(ByteReader reader) {
+  std::vector<Record> records;
+  while (!reader.rest().empty()) {
+    const std::optional<std::string_view> identity = reader.bytes(identity_size);
+    const std::optional<std::string_view> path = identity ? reader.text_with_zero() : std::nullopt;
     if (!path) {
-      return false;
+      return std::nullopt;
     }
-    const EncodedIdentity now = asker.identity_of(path->data());
-    if (std::memcmp(now.data(), then->data(), identity_size) != 0) {
-      return false;
-    }
+    records.push_back({identity->data(), path->data()});
   }
-  return true;
+  return records;
+}
+
+bool hold(std::span<const Record> records) {
+  Asker asker;
+  return std::all_of(records.begin(), records.end(), [&](const Record& record) {
+    const EncodedIdentity now = asker.identity_of(record.path);
+    return std::memcmp(now.data(), record.identity, identity_size) == 0;
+  });
+}
+
+/// By several threads where it pays: 5,000 of torch's headers take one 4 ms, and starting another takes 0.05.
+bool all_hold(std::span<const Record> records) {
+  constexpr std::size_t worth_a_thread = 1000;
+  constexpr std::size_t most_threads = 4;
+  const std::size_t threads =
+      std::clamp<std::size_t>(records.size() / worth_a_thread, 1,
+                              std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, most_threads));
+  const std::size_t share = (records.size() + threads - 1) / threads;
+  std::vector<std::future<bool>> others;
+  for (std::size_t first = share; first < records.size(); first += share) {
+    const std::span<const Record> part = records.subspan(first, std::min(share, records.size() - first));
+    others.push_back(std::async(std::launch::async, hold, part));
+  }
+  bool all = hold(records.first(std::min(share, records.size())));
+  for (std::future<bool>& other : others) {
+    all = other.get() && all;
+  }
+  return all;
 }
 
 } // namespace
@@ -84,7 +119,8 @@ std::optional<std::string> IdentityMemo::recall() const {
   }
   const std::optional<std::uint32_t> size = reader.number<std::uint32_t>();
   const std::optional<std::string_view> value = size ? reader.bytes(*size) : std::nullopt;
-  return value && all_hold(reader) ? std::optional<std::string>(*value) : std::nullopt;
+  const std::optional<std::vector<Record>> records = value ? records_in(reader) : std::nullopt;
+  return records && all_hold(*records) ? std::optional<std::string>(*value) : std::nullopt;
 }
 
 void IdentityMemo::look_at(const std::vector<std::filesystem::path>& paths) {
