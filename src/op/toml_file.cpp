@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <system_error>
 #include <tuple>
@@ -81,8 +82,11 @@ TomlNode converted(const toml::node& node) {
   } else if (const auto* boolean = node.as_boolean()) {
     result.type = TomlNode::Type::boolean;
     result.boolean = boolean->get();
+  } else if (const auto* floating = node.as_floating_point()) {
+    result.type = TomlNode::Type::floating;
+    result.floating = floating->get();
   } else {
-    result.type = node.is_floating_point() ? TomlNode::Type::floating : TomlNode::Type::date;
+    result.type = TomlNode::Type::date;
   }
   return result;
 }
@@ -208,6 +212,19 @@ std::int64_t TomlFile::integer_of(const TomlNode& node, const std::string& name)
     fail_type(node, name, "an integer");
   }
   return node.integer;
+}
+
+double TomlFile::number_of(const TomlNode& node, const std::string& name) const {
+  if (node.type == TomlNode::Type::integer) {
+    return static_cast<double>(node.integer);
+  }
+  if (node.type != TomlNode::Type::floating) {
+    fail_type(node, name, "a number");
+  }
+  if (!std::isfinite(node.floating)) {
+    fail(node.place, name + " must be finite");
+  }
+  return node.floating;
 }
 
 bool TomlFile::boolean_of(const TomlNode& node, const std::string& name) const {

@@ -25,6 +25,7 @@ struct TomlNode {
   Place place;
   std::string text;                ///< of a text
   std::int64_t integer = 0;        ///< of an integer
+  double floating = 0;             ///< of a floating-point number
   bool boolean = false;            ///< of a boolean
   std::vector<TomlNode> items;     ///< of an array
   std::vector<TomlMember> members; ///< of a table, in the file's order
@@ -59,6 +60,8 @@ class TomlFile {
   // empty nor hold control characters: no path, flag or name that dcuop hands on has any.
   [[nodiscard]] std::string text_of(const TomlNode& node, const std::string& name) const;
   [[nodiscard]] std::int64_t integer_of(const TomlNode& node, const std::string& name) const;
+  /// Of an integer or a floating-point number that is finite.
+  [[nodiscard]] double number_of(const TomlNode& node, const std::string& name) const;
   [[nodiscard]] bool boolean_of(const TomlNode& node, const std::string& name) const;
   /// The nodes of an array of texts, each checked.
   [[nodiscard]] const std::vector<TomlNode>& texts_of(const TomlNode& node, const std::string& name) const;

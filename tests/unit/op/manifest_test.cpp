@@ -118,9 +118,9 @@ TEST_F(ManifestTest, NamesUnknownTablesWithTheNearest) {
   EXPECT_EQ(
       fault("name = \"x\"\n"),
       "ops/affine/dcuop.toml:1:1: error: unknown key 'name' outside of any table; 'name' belongs in [op]");
-  EXPECT_EQ(fault("[verification]\n"),
-            "ops/affine/dcuop.toml:1:2: error: unknown table [verification] | the tables are [op], [build], "
-            "[workspace], [defaults]");
+  EXPECT_EQ(fault("[verification]\n"), "ops/affine/dcuop.toml:1:2: error: unknown table [verification] | the "
+                                       "tables are [op], [build], [verify], "
+                                       "[workspace], [defaults]");
   EXPECT_EQ(fault("op = \"x\"\n"),
             "ops/affine/dcuop.toml:1:6: error: 'op' must be a table, not a string | write "
             "[op] on a line of its own");
