@@ -1,0 +1,150 @@
+"""Whether a result is good enough: what fails always, and what [verify.gate] demands."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from ._words import Words
+
+Json = Mapping[str, Any]
+
+#: What a demand needs, by the layer that measures it.
+_LAYER_OF = {"max_ulp": "numerics", "speedup": "micro", "break_even": "micro", "e2e": "e2e"}
+# Those that judge times, which on an emulated grid say nothing of a device.
+_TIMES = ("speedup", "break_even", "e2e")
+
+
+class _Said(NamedTuple):
+    demand: str
+    key: str  #: of the sentence in _words.py
+    values: Dict[str, Any]
+
+    def to_json(self) -> Dict[str, Any]:
+        text = Words("en").say(self.key, **self.values)
+        return {"demand": self.demand, "key": self.key, "values": self.values, "text": text}
+
+
+def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
+    """The "gate" of a result: {"passed", "reasons", "not_judged", "demands"}.
+
+    `demands` are those of [verify.gate], `layers` those that were asked for. "passed" is false for any reason; null
+    when nothing failed but a demand could not be judged here: its layer was not asked for, or it is one of time and the
+    grid is emulated. A demand that could have been measured and was not is a reason.
+    """
+    reasons: List[_Said] = [*_correctness(result, layers), *_broken(result, layers)]
+    open_: List[_Said] = []
+    for demand, limit in demands.items():
+        if demand not in _LAYER_OF or limit is None:
+            continue
+        if _LAYER_OF[demand] not in layers:
+            open_.append(_Said(demand, "gate_not_asked", {"demand": demand, "layer": _LAYER_OF[demand]}))
+        elif result.get("emulated") and demand in _TIMES:
+            open_.append(_Said(demand, "gate_emulated", {"demand": demand}))
+        else:
+            reasons += _JUDGES[demand](result, limit)
+    passed: Optional[bool] = False if reasons else None if open_ else True
+    return {
+        "passed": passed,
+        "reasons": [said.to_json() for said in reasons],
+        "not_judged": [said.to_json() for said in open_],
+        "demands": {name: limit for name, limit in demands.items() if limit is not None},
+    }
+
+
+def exit_code(gate: Json) -> int:
+    """1 for a gate that failed; 0 for one that passed, and where what could be judged here passed."""
+    return 1 if gate["passed"] is False else 0
+
+
+def _correctness(result: Json, layers: Sequence[str]) -> List[_Said]:
+    if "correctness" not in layers:
+        return []
+    layer = result.get("correctness")
+    if layer is None:
+        return [_Said("correctness", "gate_no_layer", {"layer": "correctness"})]
+    if layer["failed"]:
+        first = next((case["id"] for case in layer.get("cases", ()) if case["status"] == "failed"), "")
+        of = layer["failed"] + layer["passed"]
+        return [_Said("correctness", "gate_failed_cases", {"failed": layer["failed"], "of": of, "first": first})]
+    if not layer["passed"]:
+        return [_Said("correctness", "gate_no_case", {"skipped": layer["skipped"]})]
+    return []
+
+
+def _broken(result: Json, layers: Sequence[str]) -> List[_Said]:
+    e2e = result.get("e2e") or {}
+    if "e2e" in layers and e2e.get("error"):
+        return [_Said("e2e", "gate_e2e_error", {"why": e2e["error"]})]
+    return []
+
+
+def _not_measured(demand: str, where: str, why: Optional[str]) -> _Said:
+    if not why:
+        return _Said(demand, "gate_not_measured", {"demand": demand})
+    where = f" ({where})" if where else ""
+    return _Said(demand, "gate_not_measured_why", {"demand": demand, "where": where, "why": why.rstrip(".")})
+
+
+def _functions(result: Json, demand: str) -> Tuple[List[Json], List[_Said]]:
+    rows = list((result.get(_LAYER_OF[demand]) or {}).get("functions", ()))
+    return rows, [] if rows else [_not_measured(demand, "", None)]
+
+
+def _where(row: Json) -> str:
+    return f"{row['function']} {row['dtype']}"
+
+
+def _max_ulp(result: Json, limit: float) -> List[_Said]:
+    rows, said = _functions(result, "max_ulp")
+    for row in rows:
+        measured = row.get("vs_float64")
+        if not measured or measured.get("max_ulp") is None:
+            if not row.get("exact_dtype"):
+                said.append(_not_measured("max_ulp", _where(row), row.get("vs_float64_unknown") or row.get("unknown")))
+        elif measured["max_ulp"] > limit or measured["unmatched"]:
+            key = "gate_unmatched" if measured["unmatched"] else "gate_max_ulp"
+            values = {"where": _where(row), "ulp": measured["max_ulp"], "limit": limit, "count": measured["unmatched"]}
+            said.append(_Said("max_ulp", key, values))
+    return said
+
+
+def _speedup(result: Json, limit: float) -> List[_Said]:
+    rows, said = _functions(result, "speedup")
+    for row in rows:
+        point = max(row.get("points", ()), key=lambda one: one["n"], default=None)
+        if point is None or not point.get("speedup"):
+            why = row.get("unknown") or (point or {}).get("unknown")
+            said.append(_not_measured("speedup", _where(row), why))
+        elif point["speedup"]["median"] < limit:
+            values = {"where": _where(row), "speedup": point["speedup"]["median"], "limit": limit, "n": point["n"]}
+            said.append(_Said("speedup", "gate_speedup", values))
+    return said
+
+
+def _break_even(result: Json, limit: float) -> List[_Said]:
+    rows, said = _functions(result, "break_even")
+    for row in rows:
+        calls = row.get("break_even_calls")
+        if calls is None and row.get("never_pays"):
+            said.append(_Said("break_even", "gate_never_pays", {"where": _where(row), "limit": limit}))
+        elif calls is None:
+            why = row.get("unknown") or row.get("break_even_why")
+            said.append(_not_measured("break_even", _where(row), why))
+        elif calls > limit:
+            said.append(_Said("break_even", "gate_break_even", {"where": _where(row), "calls": calls, "limit": limit}))
+    return said
+
+
+def _e2e(result: Json, limit: float) -> List[_Said]:
+    e2e = result.get("e2e") or {}
+    if e2e.get("error"):
+        return []  # said already
+    if not e2e.get("change"):
+        return [_not_measured("e2e", "", None if e2e else "no script is declared in [verify.e2e]")]
+    change = e2e["change"]["median"]
+    if change < limit:
+        return [_Said("e2e", "gate_e2e", {"metric": e2e["metric"], "change": change, "limit": limit})]
+    return []
+
+
+_JUDGES = {"max_ulp": _max_ulp, "speedup": _speedup, "break_even": _break_even, "e2e": _e2e}
