@@ -64,3 +64,31 @@ int main(int c, char** v) {
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &p)) return 99;
   execv(v[2], v + 2); return 98; }
 """
+
+#: Its argument's first line.
+SHOW = r"""
+#include <stdio.h>
+int main(int c, char** v) {
+  char b[99]; FILE* f = fopen(v[1], "r"); if (!f) return 1;
+  fgets(b, 99, f); puts(b); return 0;
+}
+"""
+
+CLONE = r"""
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/wait.h>
+#include <signal.h>
+#include <fcntl.h>
+#include <unistd.h>
+#include <stdio.h>
+static char stack[65536];
+static int f(void* a) {
+  char b[99]; int d = open(a, 0); if (d < 0) { perror("open"); return 1; }
+  write(1, b, read(d, b, 99)); return 0;
+}
+int main(int c, char** v) {
+  int s; int p = clone(f, stack + 65536, CLONE_UNTRACED | SIGCHLD, v[1]);
+  waitpid(p, &s, 0); return WEXITSTATUS(s);
+}
+"""

@@ -1,51 +1,20 @@
-"""Inputs that no depfile names, and changes that no content shows: what only the kernel sees.
-
-`changed` builds, changes one thing that the compiler or linker would notice, and expects what a build into an empty
-cache gives then. Each function is called in a process of its own: dlopen gives the old handle for a path that it knows.
-"""
+"""Inputs that no depfile names, and changes that no content shows: what only the kernel sees."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
 import pytest
+from changed_inputs import QUOTES, READS, build, changed, value, write
 
-READS = '#include <value.h>\nextern "C" int value() { return VALUE; }\n'
-QUOTES = READS.replace("<value.h>", '"value.h"')
 CALLS = 'extern "C" int from_library(); extern "C" int value() { return from_library(); }\n'
 BLOB = 'extern "C" const char blob[];\nextern "C" int value() { return blob[0] - \'0\'; }\n'
 CLANG = {"CXX": "clang++-15"}
-
-
-def write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def build(run, op, *arguments, **kwargs):
-    result = run("build", op, "--json", *arguments, **kwargs)
-    assert result.rc == 0, str(result)
-    return result
-
-
-def value(result):
-    code = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).value())"
-    return int(subprocess.run([sys.executable, "-c", code, result.op["path"]], check=True, capture_output=True).stdout)
-
-
-def changed(run, op, change, tmp_path, env=None):
-    assert value(build(run, op, env=env)) == 1
-    change()
-    truth = value(build(run, op, env={**(env or {}), "DCUOP_CACHE_DIR": str(tmp_path / "empty-cache")}))
-    assert truth == 2, "the reproduction is wrong"
-    result = build(run, op, env=env)
-    assert value(result) == 2, f"wrong: {result.op['status']}, {result.op['reason']}"
 
 
 # __has_include ------------------------------------------------------------------------------------------------------
