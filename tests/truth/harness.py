@@ -73,15 +73,18 @@ class Table:
 
 
 def table() -> Table:
-    document = tomllib.loads((HERE / "cases.toml").read_text("utf-8"))
+    rows: Dict[str, List[dict]] = {"kind": [], "case": []}
+    for file in sorted((HERE / "cases").glob("*.toml")):
+        for key, found in tomllib.loads(file.read_text("utf-8")).items():
+            rows[key] += found
     cases = {}
-    for row in document["case"]:
+    for row in rows["case"]:
         lists = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
         assert row["name"] not in cases, row["name"]
         assert row["loads"] in WITH_AND_WITHOUT_TORCH, row["name"]
         cases[row["name"]] = Expected(**lists)
     assert set(cases) == set(RECIPES), set(cases) ^ set(RECIPES)
-    return Table({kind["id"]: kind for kind in document["kind"]}, cases)
+    return Table({kind["id"]: kind for kind in rows["kind"]}, cases)
 
 
 def known_gaps() -> Dict[str, str]:
@@ -121,18 +124,10 @@ class Result:
 
 def ask_doctor(made: Made, binary: Path, scratch: Path, message: str) -> dict:
     asked = ["--torch-extensions"] if made.jit_cache else ["--message", "-"] if made.command else [made.file]
-    environment = {**loading.BARE, "DCUOP_CACHE_DIR": str(scratch / "dcuop-cache"), "DCUOP_PYTHON": PYTHON, **made.env}
+    own = {"DCUOP_CACHE_DIR": str(scratch / "dcuop-cache"), "DCUOP_PYTHON": PYTHON}
     kept = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS") if name in os.environ}
-    done = subprocess.run(
-        [*made.prefix, str(binary), "doctor", "--json", *asked, *made.arguments],
-        env={**environment, **kept},
-        input=message,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        timeout=300,
-        check=False,
-    )
+    command = [str(binary), "doctor", "--json", *asked, *made.arguments]
+    done = loading.run(made, command, {**own, **kept}, text=message, stderr=subprocess.PIPE)
     try:
         answer = json.loads(done.stdout)
     except ValueError:
@@ -146,17 +141,7 @@ def ask_doctor(made: Made, binary: Path, scratch: Path, message: str) -> dict:
 def ask_ldd(made: Made) -> "subprocess.CompletedProcess[str]":
     if made.command:
         return subprocess.CompletedProcess([], 0, "nothing that it could be asked about")
-    return subprocess.run(
-        [*made.prefix, "ldd", "-r", made.file],
-        env={**loading.BARE, **made.env},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        timeout=300,
-        check=False,
-    )
+    return loading.run(made, ["ldd", "-r", made.file])
 
 
 def contains(text: str, words) -> List[str]:
@@ -337,11 +322,11 @@ def main() -> int:
     expectations = table()
     gaps = known_gaps()
     chosen = [expectations.cases[name] for name in arguments.cases or expectations.cases]
+    chosen.sort(key=lambda expected: not expected.healthy)  # the long compiles first: these have torch's headers
     workshop = Workshop(arguments.work)
     workshop.root.mkdir(parents=True, exist_ok=True)
     server = loading.TorchServer(str(workshop.root))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        # The long compiles first: healthy ones have torch's headers.
         list(pool.map(lambda expected: workshop.case(expected.name), chosen))
         results = list(
             pool.map(lambda expected: examine(expected, workshop, server, arguments.dcuop.resolve()), chosen)

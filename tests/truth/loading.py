@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import threading
+from subprocess import STDOUT
 from typing import Dict, List, Optional
 
 from workshop import PYTHON, Made
@@ -95,19 +96,25 @@ def outcome(output: str, status: int) -> Outcome:
     return Outcome(False, lines[-1] if lines else f"exit status {status}")
 
 
-def in_own_process(made: Made, torch_first: bool) -> Outcome:
-    command = [*made.prefix, PYTHON, "-c", CHILD, "torch" if torch_first else "bare", json.dumps(_job(made))]
-    done = subprocess.run(
-        command,
-        env={**BARE, **made.env},
-        stdin=subprocess.DEVNULL,
+def run(
+    made: Made, command: List[str], environment: Optional[Dict[str, str]] = None, *, text: str = "", stderr: int = STDOUT
+) -> "subprocess.CompletedProcess[str]":
+    """As the case wants it: behind its prefix, with its variables; `text` is what stdin gives."""
+    return subprocess.run(
+        [*made.prefix, *command],
+        env={**BARE, **(environment or {}), **made.env},
+        input=text,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         encoding="utf-8",
         errors="replace",
         timeout=300,
         check=False,
     )
+
+
+def in_own_process(made: Made, torch_first: bool) -> Outcome:
+    done = run(made, [PYTHON, "-c", CHILD, "torch" if torch_first else "bare", json.dumps(_job(made))])
     status = done.returncode
     # Behind a shell or prlimit a signal comes as 128 and its number.
     return outcome(done.stdout, 128 - status if status > 128 else status)
@@ -115,17 +122,7 @@ def in_own_process(made: Made, torch_first: bool) -> Outcome:
 
 def of_command(made: Made) -> "tuple[Outcome, str]":
     """What came of a command, and all that it said."""
-    done = subprocess.run(
-        [*made.prefix, *made.command],
-        env={**BARE, **made.env},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        errors="replace",
-        timeout=300,
-        check=False,
-    )
+    done = run(made, made.command)
     lines = [line for line in done.stdout.splitlines() if line.strip()]
     return Outcome(done.returncode == 0, "" if done.returncode == 0 else lines[-1] if lines else ""), done.stdout
 

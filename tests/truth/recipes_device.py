@@ -117,9 +117,7 @@ def override_left_set(bench: Bench) -> Made:
 @recipe
 def override_of_a_neighbour(bench: Bench) -> Made:
     """gfx906 code on a gfx928: the runtime accepts it, nobody knows what it does."""
-    made = fill(
-        bench, "gfx906", arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90208)]
-    )
+    made = fill(bench, "gfx906", arguments=["--root", trees.dcu(bench, 90208)])
     made.env["HSA_OVERRIDE_GFX_VERSION"] = "9.0.6"
     return made
 

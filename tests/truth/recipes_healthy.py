@@ -1,7 +1,5 @@
 """Files that load and launch: none of them may get an error."""
 
-from pathlib import Path
-
 import trees
 from workshop import SECOND_KERNEL, Bench, Made, calls, recipe, run
 
@@ -314,45 +312,13 @@ def healthy_two_llvm(bench: Bench) -> Made:
 @recipe
 def healthy_runtime_without_version_definitions(bench: Bench) -> Made:
     """The loader takes such a library, with a warning, as long as it has a version table at all."""
-    other = bench.library(
-        "dtk/libamdhip64.so.5", "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
-    )
+    other = trees.hip_runtime(bench, "dtk/libamdhip64.so.5")
     file = bench.link("fill.so", bench.hip("gfx906"), "-lamdhip64")
     return Made(str(file), arguments=["--arch", "gfx906"], env={"LD_LIBRARY_PATH": str(other.parent)})
 
 
 @recipe
 def healthy_dtk(bench: Bench) -> Made:
-    """libgalaxyhip from a DTK tree that LD_LIBRARY_PATH leads into; gfx936 cannot be compiled here, its name is put in."""
-    root = bench.path("machine/opt/dtk")
-    bench.write("machine/opt/dtk/.dtk_version", "DTK-25.04\n")
-    bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
+    """libgalaxyhip from a DTK tree that LD_LIBRARY_PATH leads into."""
     bench.library("machine/opt/dtk/dcc/comgr/lib/libamd_comgr.so.2", "int amd_comgr_get_version(void) { return 2; }")
-    runtime = bench.library(
-        "machine/opt/dtk/hip/lib/libgalaxyhip.so.5",
-        "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES),
-    )
-    file = bench.link("fill.so", bench.hip("gfx906"), runtime)
-    as_gfx936(file)
-    return Made(
-        str(file),
-        arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90306)],
-        env={"ROCM_PATH": str(root), "LD_LIBRARY_PATH": str(runtime.parent)},
-    )
-
-
-HIP_ENTRIES = [
-    "__hipPopCallConfiguration",
-    "__hipPushCallConfiguration",
-    "__hipRegisterFatBinary",
-    "__hipRegisterFunction",
-    "__hipUnregisterFatBinary",
-    "hipGetLastError",
-    "hipLaunchKernel",
-]
-
-
-def as_gfx936(file: Path) -> None:
-    from workshop import replace_bytes
-
-    replace_bytes(file, b"gfx906", b"gfx936", ".hip_fatbin")
+    return trees.kernel_on_dtk(bench)

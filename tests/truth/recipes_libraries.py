@@ -2,10 +2,11 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import trees
-from recipes_healthy import CONTAINERS, HIP_ENTRIES, SUFFIX, TORCH_LIBRARIES
-from workshop import SYSTEM_LIBRARIES, Bench, Made, recipe, rename_version, run
+from recipes_healthy import CONTAINERS, SUFFIX, TORCH_LIBRARIES
+from workshop import SYSTEM_LIBRARIES, Bench, Made, recipe, rename_version
 
 # C1: absent, or of another major version
 
@@ -16,7 +17,7 @@ def needs(bench: Bench, soname: str, function: str, name: str = "op.so") -> Made
 
 @recipe
 def hip_of_major_6(bench: Bench) -> Made:
-    file = bench.link("fill.so", bench.hip("gfx906"), bench.stub("libamdhip64.so.6", *HIP_ENTRIES, node="hip_4.2"))
+    file = bench.link("fill.so", bench.hip("gfx906"), bench.stub("libamdhip64.so.6", *trees.HIP_ENTRIES, node="hip_4.2"))
     return Made(str(file), arguments=["--arch", "gfx906"])
 
 
@@ -119,28 +120,24 @@ def hip_6_symbol_version(bench: Bench) -> Made:
 # C6: DTK
 
 
-def dtk(bench: Bench):
-    bench.write("machine/opt/dtk-25.04/.dtk_version", "DTK-25.04\n")
+def kernel_on_dtk(bench: Bench) -> Path:
+    """Linked to a DTK whose directory has its version in its name, as it is installed."""
+    runtime = trees.dtk(bench, "machine/opt/dtk-25.04")
     bench.path("machine/opt/dtk").symlink_to("/opt/dtk-25.04")
-    bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
     bench.write("machine/opt/dtk-25.04/lib/libunwind.so.8", "x")
-    body = "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
-    return bench.library("machine/opt/dtk-25.04/hip/lib/libgalaxyhip.so.5", body)
+    return bench.link("fill.so", bench.hip("gfx906"), runtime)
 
 
 @recipe
 def dtk_not_sourced(bench: Bench) -> Made:
-    file = bench.link("fill.so", bench.hip("gfx906"), dtk(bench))
-    return Made(str(file), arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90006)])
+    return Made(str(kernel_on_dtk(bench)), arguments=["--root", trees.dcu(bench, 90006)])
 
 
 @recipe
 def dtk_without_hip_lib(bench: Bench) -> Made:
-    file = bench.link("fill.so", bench.hip("gfx906"), dtk(bench))
-    root = trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90006)
     return Made(
-        str(file),
-        arguments=["--root", root],
+        str(kernel_on_dtk(bench)),
+        arguments=["--root", trees.dcu(bench, 90006)],
         env={"ROCM_PATH": "/opt/dtk", "LD_LIBRARY_PATH": "/opt/dtk/lib:/opt/dtk/lib64"},
     )
 
@@ -148,7 +145,7 @@ def dtk_without_hip_lib(bench: Bench) -> Made:
 @recipe
 def amd_wheel_on_dtk(bench: Bench) -> Made:
     """Linked to libgalaxyhip on a machine that has ROCm's runtime alone."""
-    stub = bench.stub("libgalaxyhip.so.5", *HIP_ENTRIES)
+    stub = bench.stub("libgalaxyhip.so.5", *trees.HIP_ENTRIES)
     return Made(str(bench.link("fill.so", bench.hip("gfx906"), stub)))
 
 
@@ -241,8 +238,7 @@ def library_path_before_runpath_versions(bench: Bench) -> Made:
 @recipe
 def runtime_without_versions(bench: Bench) -> Made:
     """A library without symbol versions under AMD's name: the loader ends the process."""
-    body = "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES)
-    other = bench.library("dtk/libamdhip64.so.5", body, "-nostdlib")
+    other = trees.hip_runtime(bench, "dtk/libamdhip64.so.5", "-nostdlib")
     return Made(
         str(bench.link("fill.so", bench.hip("gfx906"), "-lamdhip64")), env={"LD_LIBRARY_PATH": str(other.parent)}
     )
@@ -499,7 +495,7 @@ def two_renamed_and_other_arch(bench: Bench) -> Made:
 
 @recipe
 def two_hip_major_and_other_arch(bench: Bench) -> Made:
-    file = bench.link("fill.so", bench.hip("gfx906"), bench.stub("libamdhip64.so.6", *HIP_ENTRIES, node="hip_4.2"))
+    file = bench.link("fill.so", bench.hip("gfx906"), bench.stub("libamdhip64.so.6", *trees.HIP_ENTRIES, node="hip_4.2"))
     return Made(str(file), arguments=["--arch", "gfx90a"])
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import trees
-from recipes_healthy import HIP_ENTRIES, as_gfx936
 from workshop import Bench, Made, recipe
 
 # C5b
@@ -42,26 +41,9 @@ def chosen_device_by_name(bench: Bench) -> Made:
 # C8
 
 
-def dtk_without_comgr(bench: Bench) -> Made:
-    root = bench.path("machine/opt/dtk")
-    bench.write("machine/opt/dtk/.dtk_version", "DTK-25.04\n")
-    bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
-    runtime = bench.library(
-        "machine/opt/dtk/hip/lib/libgalaxyhip.so.5",
-        "".join(f"int {name}(void) {{ return 0; }}\n" for name in HIP_ENTRIES),
-    )
-    file = bench.link("fill.so", bench.hip("gfx906"), runtime)
-    as_gfx936(file)
-    return Made(
-        str(file),
-        arguments=["--root", trees.machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, 90306)],
-        env={"ROCM_PATH": str(root), "LD_LIBRARY_PATH": str(runtime.parent)},
-    )
-
-
 @recipe
 def comgr_absent(bench: Bench) -> Made:
-    return dtk_without_comgr(bench)
+    return trees.kernel_on_dtk(bench)
 
 
 @recipe
@@ -70,7 +52,7 @@ def comgr_is_a_pointer(bench: Bench) -> Made:
         "machine/opt/dtk/dcc/comgr/lib/libamd_comgr.so.2",
         "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 52428800\n",
     )
-    return dtk_without_comgr(bench)
+    return trees.kernel_on_dtk(bench)
 
 
 # H4

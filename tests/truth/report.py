@@ -12,8 +12,9 @@ INTRODUCTION = """# What the doctor is right about
 `make doctor-truth` makes the files of `tests/truth` with real compilers and the real torch, lets a child Python import or
 open each of them, and compares: does `dcuop doctor` say the same (verdict), does its first finding name the cause in words
 that the case demands (cause), and does `ldd -r` complain of anything at all. What is expected of each case stands in
-`tests/truth/cases.toml`, written before the doctor saw it (of B4 a rule was added later, and then its id). There is no GPU where it runs: that a kernel cannot be launched
-is known by how a case is made, whether it loads is measured, with torch imported first and without.
+`tests/truth/cases/`, written before the doctor saw it (of B4 a rule was added later, and then its id). There is no GPU
+where it runs: that a kernel cannot be launched is known by how a case is made, whether it loads is measured, with torch
+imported first and without.
 
 Of C9, F2, I9 and I10 no file tells: there a command that really fails (pip, an import, a call of torch.ops, load_inline) is
 run, and the doctor is given what it said (`--message`). C5b is warned of and loads: that the older revision is called is

@@ -1,4 +1,4 @@
-"""Larger things that cases share: a torch laid out as its wheels are, saved machines, saved rocminfo outputs."""
+"""Larger things that cases share: a torch laid out as its wheels are, DTK trees, saved machines and rocminfo outputs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Dict, List
 
-from workshop import Bench, Workshop, digest, run, tools
+from workshop import Bench, Made, digest, replace_bytes, run, tools
 
 TORCH = Path("/usr/lib/python3/dist-packages/torch")
 WHEEL_LIBRARIES = ["libc10", "libshm", "libtorch", "libtorch_cpu", "libtorch_global_deps", "libtorch_python"]
@@ -143,3 +143,43 @@ def machine(bench: Bench, files: Dict[str, str], *versions: int) -> str:
     for name, content in everything.items():
         bench.write(f"machine/{name}", content)
     return str(root)
+
+
+HIP_ENTRIES = [
+    "__hipPopCallConfiguration",
+    "__hipPushCallConfiguration",
+    "__hipRegisterFatBinary",
+    "__hipRegisterFunction",
+    "__hipUnregisterFatBinary",
+    "hipGetLastError",
+    "hipLaunchKernel",
+]
+
+
+def hip_runtime(bench: Bench, name: str, *options: object) -> Path:
+    """A library of this name with all that a file with a kernel calls."""
+    return bench.library(name, "".join(f"int {entry}(void) {{ return 0; }}\n" for entry in HIP_ENTRIES), *options)
+
+
+def dtk(bench: Bench, directory: str = "machine/opt/dtk") -> Path:
+    """DTK's libgalaxyhip in such a tree, and what the driver brings beside it; nothing else of DTK."""
+    bench.write(f"{directory}/.dtk_version", "DTK-25.04\n")
+    bench.write("machine/opt/hyhal/lib/libhsa-runtime64.so.1", "x")
+    return hip_runtime(bench, f"{directory}/hip/lib/libgalaxyhip.so.5")
+
+
+def kernel_on_dtk(bench: Bench) -> Made:
+    """LD_LIBRARY_PATH leads to the runtime; gfx936 cannot be compiled here, its name is put in."""
+    runtime = dtk(bench)
+    file = bench.link("fill.so", bench.hip("gfx906"), runtime)
+    replace_bytes(file, b"gfx906", b"gfx936", ".hip_fatbin")
+    return Made(
+        str(file),
+        arguments=["--root", dcu(bench, 90306)],
+        env={"ROCM_PATH": str(bench.path("machine/opt/dtk")), "LD_LIBRARY_PATH": str(runtime.parent)},
+    )
+
+
+def dcu(bench: Bench, *versions: int) -> str:
+    """A saved machine with DCUs and their driver."""
+    return machine(bench, {"proc/modules": "hycu 1 0 - Live 0x0\n"}, *versions)
