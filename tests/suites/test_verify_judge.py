@@ -17,7 +17,8 @@ sys.path.insert(0, str(ROOT / "python"))
 from dcuop._errors import UsageProblem  # noqa: E402
 from dcuop._verify._cases import Case, changed, changed_by_id, dims_for  # noqa: E402
 from dcuop._verify._contract import Argument, Contract, Function, Request, Tolerance  # noqa: E402
-from dcuop._verify._inputs import NON_CONTIGUOUS, edges, make, plain_arguments  # noqa: E402
+from dcuop._verify._inputs import make, plain_arguments  # noqa: E402
+from dcuop._verify._layouts import NON_CONTIGUOUS, edges  # noqa: E402
 from dcuop._verify._judge import differ, round_once, same_bits, ulp_distance, ulp_error  # noqa: E402
 
 CPU = torch.device("cpu")
@@ -183,9 +184,8 @@ def test_a_request_of_another_schema_is_refused():
 
 
 def test_what_a_contract_leaves_out_has_its_default():
-    contract = Contract.from_json(
-        {"functions": [{"name": "f", "formula": "a.py:f", "arguments": [{"name": "x", "kind": "tensor", "shape": ["..."]}]}]}
-    )
+    x = {"name": "x", "kind": "tensor", "shape": ["..."]}
+    contract = Contract.from_json({"functions": [{"name": "f", "formula": "a.py:f", "arguments": [x]}]})
     function = contract.functions[0]
     assert function.dtypes == ("float32",) and function.tolerance_of("float32") == Tolerance(ulp=1.0)
     assert Tolerance.from_json({"rtol": 1e-3}) == Tolerance(ulp=None, rtol=1e-3)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import re
+import struct
 import zlib
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ._contract import LEADING, Argument, Function
+from ._contract import DEFAULT_RANGE, LEADING, Argument, Function
+from ._layouts import Shape
 
-Shape = Tuple[int, ...]
 #: What separates a case of the matrix from how it was made smaller: "affine/float16/size/257@...=3,values=ones".
 CHANGED = "@"
 
@@ -140,3 +142,35 @@ def dims_for(function: Function, size: int, rows: int = 3, leading: Optional[Sha
         else:
             dims[name] = (size,) if name == along else (rows,)
     return dims
+
+
+def ordinary_scalar(argument: Argument, seed: int) -> Any:
+    """The default, or something within the range: a float is one of float32, so that rounding it there is no fault."""
+    if argument.default is not None:
+        return argument.default
+    if argument.choices:
+        return argument.choices[seed % len(argument.choices)]
+    if argument.type == "bool":
+        return bool(seed & 1)
+    low, high = argument.range or DEFAULT_RANGE
+    chance = random.Random(seed)
+    if argument.type == "int":
+        return chance.randint(int(low), int(high))
+    return min(max(as_float32(chance.uniform(low, high)), low), high)
+
+
+def as_float32(value: float) -> float:
+    return float(struct.unpack("f", struct.pack("f", value))[0])
+
+
+def small_dims(function: Function) -> Dict[str, Shape]:
+    """A few elements, of more than one row where the shape permits it."""
+    return dims_for(function, 5, leading=(3, 5) if primary(function) == LEADING else None)
+
+
+def dtypes_of(function: Function, dtype: str) -> Dict[str, str]:
+    """The dtype of each tensor in a case of `dtype`: its own where it does not take that one."""
+    return {
+        argument.name: dtype if argument.dtypes is None or dtype in argument.dtypes else argument.dtypes[0]
+        for argument in function.tensors
+    }

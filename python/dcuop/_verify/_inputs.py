@@ -11,8 +11,9 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 import torch
 
-from ._cases import Case, Shape, dims_for
+from ._cases import Case, dims_for, dtypes_of, ordinary_scalar
 from ._contract import DEFAULT_RANGE, LEADING, Argument, Function
+from ._layouts import Unfit, contiguous_strides, edges, layout
 
 #: Bytes of pattern on each side of a tensor, at least: a multiple of what allocators align to.
 _MARGIN = 4096
@@ -99,22 +100,79 @@ def make(case: Case, function: Function, device: torch.device, guarded: bool = T
             arguments[argument.name] = case.scalars.get(argument.name, ordinary)
             continue
         values = tensor_values(case, function, argument)
-        strides, skip = layout(case.forms.get(argument.name, ""), values.shape)
+        form = case.forms.get(argument.name, "")
+        values = _misshapen(values, form) if values.numel() else values
+        strides, skip = layout(form, values.shape)
         if not guarded and not skip and strides == contiguous_strides(values.shape):
             arguments[argument.name] = values.to(device)
             continue
         margin = max(_MARGIN, 4 * (function.block or 0) * values.element_size())
         guards[argument.name] = Guarded.around(values.to(device), strides, skip, margin)
         arguments[argument.name] = guards[argument.name].tensor
-    return Inputs(function, arguments, guards)
+    inputs = Inputs(function, arguments, guards)
+    for name, form in case.forms.items():
+        _give_form(inputs, name, form, device)
+    return inputs
+
+
+def _misshapen(values: torch.Tensor, form: str) -> torch.Tensor:
+    """The values in a shape that does not fit the other arguments', when the form is of that kind."""
+    if form == "longer":
+        return torch.cat([values, values.narrow(-1, 0, 1)], -1)
+    if form == "longer-first":
+        return torch.cat([values, values.narrow(0, 0, 1)], 0)
+    if form == "shorter":
+        return values.narrow(-1, 0, values.shape[-1] - 1).clone()
+    if form == "empty":
+        return values.narrow(-1, 0, 0).clone()
+    if form == "no-dimensions":
+        return values.flatten()[0].clone()
+    if form == "one-dimension-more":
+        return values.unsqueeze(0)
+    return values[0].clone() if form == "one-dimension-less" else values
+
+
+def _give_form(inputs: Inputs, name: str, form: str, device: torch.device) -> None:
+    """What is more than shape and strides: another device, gradients, memory that another argument has too."""
+    tensor = inputs.arguments[name]
+    kind, _, other = form.partition(":")
+    if kind == "device":
+        inputs.arguments[name] = tensor.to("cpu" if device.type == "cuda" else "meta")
+    elif kind == "grad":
+        tensor.requires_grad_(True)
+    elif kind == "neg":
+        inputs.arguments[name] = torch._neg_view(tensor)  # pylint: disable=protected-access
+    elif kind == "sparse":
+        places = torch.ones(tensor.shape, dtype=torch.bool).nonzero().t()
+        values = tensor.flatten().clone()
+        inputs.arguments[name] = torch.sparse_coo_tensor(places.to(device), values, tensor.shape)
+    elif kind == "same":
+        inputs.arguments[name] = inputs.arguments[other]
+        del inputs.guards[name]
+    elif kind in ("overlap", "adjacent"):
+        inputs.arguments[name] = _beside(inputs, name, other, kind)
+        del inputs.guards[name]
+
+
+def _beside(inputs: Inputs, name: str, other: str, kind: str) -> torch.Tensor:
+    """The argument `name`, in the memory of `other`: from its second element on, or right behind it."""
+    guard, tensor = inputs.guards[other], inputs.arguments[name]
+    first = guard.tensor.storage_offset() + (1 if kind == "overlap" else guard.tensor.numel())
+    if (first + tensor.numel()) * tensor.element_size() > guard.memory.numel():
+        raise Unfit(f"{name} is too large to lie beside {other}")
+    moved = guard.tensor.as_strided(tensor.shape, contiguous_strides(tensor.shape), first)
+    if kind == "adjacent":
+        moved.copy_(tensor)
+        inputs.guards[other] = guard._replace(before=guard.memory.clone())
+    return moved
 
 
 def plain_arguments(
     function: Function, dtype: str, elements: int, device: torch.device, seed: int = 0, values: str = "random"
 ) -> Dict[str, Any]:
-    """Arguments of an ordinary call whose first tensor has `elements` elements, or as near as its shape permits, without
-    guards: for those who measure. Leading dimensions are rows of at most 4096 of the primary one; other free sizes
-    are 1."""
+    """Arguments of an ordinary call whose first tensor has `elements` elements, or as near as its shape permits,
+    without guards: for those who measure. Leading dimensions are rows of at most 4096 of the primary one; other free
+    sizes are 1."""
     named = [name for name in function.dimensions() if name != LEADING]
     rows = max(1, elements // 4096) if named and LEADING in function.dimensions() else 1
     fixed = math.prod(int(size) for size in function.tensors[0].shape if size.isdigit())
@@ -122,34 +180,8 @@ def plain_arguments(
     if named and LEADING in dims:
         dims[LEADING] = (rows,)
     tensors = {argument.name: values for argument in function.tensors}
-    id_ = f"plain/{dtype}"
-    case = Case(id_, "plain", function.name, dtype, "equal", dims, dtypes_of(function, dtype), tensors, seed=seed)
+    case = Case("plain", "plain", function.name, dtype, "equal", dims, dtypes_of(function, dtype), tensors, seed=seed)
     return make(case, function, device, guarded=False).arguments
-
-
-def dtypes_of(function: Function, dtype: str) -> Dict[str, str]:
-    """The dtype of each tensor in a case of `dtype`: its own where it does not take that one."""
-    return {
-        argument.name: dtype if argument.dtypes is None or dtype in argument.dtypes else argument.dtypes[0]
-        for argument in function.tensors
-    }
-
-
-def ordinary_scalar(argument: Argument, seed: int) -> Any:
-    """The default, or something within the range: a float is one of float32, so that rounding it there is no fault."""
-    if argument.default is not None:
-        return argument.default
-    if argument.choices:
-        return argument.choices[seed % len(argument.choices)]
-    if argument.type == "bool":
-        return bool(seed & 1)
-    low, high = argument.range or DEFAULT_RANGE
-    generator = torch.Generator().manual_seed(seed)
-    if argument.type == "int":
-        return int(torch.randint(int(low), int(high) + 1, (), generator=generator))
-    part = float(torch.rand((), generator=generator, dtype=torch.float64))
-    narrow = float(torch.tensor(low + (high - low) * part, dtype=torch.float32))
-    return min(max(narrow, low), high)
 
 
 def tensor_values(case: Case, function: Function, argument: Argument) -> torch.Tensor:
@@ -166,83 +198,6 @@ def tensor_values(case: Case, function: Function, argument: Argument) -> torch.T
     places = torch.tensor(edges(count, function.block), dtype=torch.int64)
     flat[places] = _recipe(special, len(places), dtype, argument, seed)
     return flat.view(shape)
-
-
-def edges(count: int, block: Optional[int]) -> List[int]:
-    """Positions beside the edges of wavefronts and blocks, and the ends, below `count`."""
-    found = {0, count - 1}
-    for width in (32, 64, block or 256):
-        for multiple in (1, 2, 3, 4):
-            found.update((multiple * width - 1, multiple * width, multiple * width + 1))
-    return sorted(place for place in found if 0 <= place < count)
-
-
-def layout(form: str, shape: Shape) -> Tuple[Tuple[int, ...], int]:
-    """Strides and the first element of a tensor of this form. Raises ValueError for a shape that cannot have it."""
-    strides = list(contiguous_strides(shape))
-    if form == "offset":
-        return tuple(strides), 1
-    if form == "odd-strides":
-        # Of dimensions of size 1, where they mean nothing: such a tensor counts as contiguous.
-        return tuple(12345 if size == 1 else stride for size, stride in zip(shape, strides)), 0
-    if form not in _LAYOUTS:
-        return tuple(strides), 0
-    changed = _LAYOUTS[form](shape, strides)
-    if changed is None:
-        raise ValueError(f"a tensor of shape {tuple(shape)} cannot be {form}")
-    return changed
-
-
-def contiguous_strides(shape: Sequence[int]) -> Tuple[int, ...]:
-    strides, stride = [], 1
-    for size in reversed(shape):
-        strides.append(stride)
-        stride *= max(size, 1)
-    return tuple(reversed(strides))
-
-
-_Layout = Optional[Tuple[Tuple[int, ...], int]]
-
-
-def _transposed(shape: Shape, _: List[int]) -> _Layout:
-    if len(shape) < 2 or min(shape[-2:]) < 2:
-        return None
-    turned = contiguous_strides((*shape[:-2], shape[-1], shape[-2]))
-    return (*turned[:-2], turned[-1], turned[-2]), 0
-
-
-def _strided(shape: Shape, strides: List[int]) -> _Layout:
-    return (tuple(2 * stride for stride in strides), 0) if shape and shape[-1] > 1 else None
-
-
-def _expanded(shape: Shape, strides: List[int]) -> _Layout:
-    if not shape or shape[0] < 2:
-        return None
-    return (0, *strides[1:]), 0
-
-
-def _sliced(shape: Shape, _: List[int]) -> _Layout:
-    if len(shape) < 2 or shape[-2] < 2:
-        return None
-    return contiguous_strides((*shape[:-1], shape[-1] + 3)), 1
-
-
-def _channels_last(shape: Shape, _: List[int]) -> _Layout:
-    if len(shape) != 4 or shape[1] < 2 or shape[2] * shape[3] < 2:
-        return None
-    n, h, w, c = contiguous_strides((shape[0], shape[2], shape[3], shape[1]))
-    return (n, c, h, w), 0
-
-
-_LAYOUTS: Mapping[str, Callable[[Shape, List[int]], _Layout]] = {
-    "transposed": _transposed,
-    "strided": _strided,
-    "expanded": _expanded,
-    "sliced": _sliced,
-    "channels-last": _channels_last,
-}
-#: Forms of a tensor that is not contiguous.
-NON_CONTIGUOUS = tuple(_LAYOUTS)
 
 
 def _recipe(kind: str, count: int, dtype: torch.dtype, argument: Argument, seed: int) -> torch.Tensor:

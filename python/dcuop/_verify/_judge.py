@@ -15,9 +15,16 @@ CHUNK = 1 << 22
 MOST_ELEMENTS = 5
 
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-# Formats without infinities, where `finfo.bits` and the IEEE layout do not tell the spacing of values.
-_MANTISSA_BITS = {torch.float16: 10, torch.bfloat16: 7, torch.float32: 23, torch.float64: 52}
-_LEAST_EXPONENT = {torch.float16: -14, torch.bfloat16: -126, torch.float32: -126, torch.float64: -1022}
+# The 8-bit types are not in every torch: https://arxiv.org/abs/2209.05433 has their layout.
+_MANTISSA_BITS = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52, "float8_e4m3fn": 3, "float8_e5m2": 2}
+_LEAST_EXPONENT = {
+    "float16": -14,
+    "bfloat16": -126,
+    "float32": -126,
+    "float64": -1022,
+    "float8_e4m3fn": -6,
+    "float8_e5m2": -14,
+}
 
 
 class Difference(NamedTuple):
@@ -46,7 +53,7 @@ def differ(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Optio
     for start in range(0, of, CHUNK):
         one = flat_got[start : start + CHUNK]
         other = flat_want[start : start + CHUNK].to(one.device)
-        wrong, distance = _wrong(one, other, tolerance)
+        wrong, distance = _judged(one, other, tolerance)
         positions = wrong.nonzero(as_tuple=True)[0]
         if positions.numel() == 0:
             continue
@@ -58,6 +65,11 @@ def differ(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Optio
             ulp = float(distance[position]) if bool(finite[position]) else None
             elements.append(_element(start + position, shape, one[position], other[position], ulp))
     return Difference(count, of, largest, elements) if count else None
+
+
+def wrong_elements(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> torch.Tensor:
+    """Which elements of two tensors of one shape and dtype `differ` would name, as a mask."""
+    return _judged(got, want, tolerance)[0]
 
 
 def same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
@@ -123,7 +135,7 @@ def _flat(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.detach().resolve_neg().contiguous().view(-1)
 
 
-def _wrong(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Tuple[torch.Tensor, torch.Tensor]:
+def _judged(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Tuple[torch.Tensor, torch.Tensor]:
     distance = ulp_distance(got, want)
     if not got.is_floating_point():
         return got != want if tolerance.ulp is None or not tolerance.ulp else distance > tolerance.ulp, distance
@@ -150,7 +162,8 @@ def _parts(tensor: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
 
 def _spacing(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     _, exponent = torch.frexp(exact)
-    least, mantissa = _LEAST_EXPONENT[dtype], _MANTISSA_BITS[dtype]
+    name = str(dtype).replace("torch.", "")
+    least, mantissa = _LEAST_EXPONENT[name], _MANTISSA_BITS[name]
     exponent = (exponent.long() - 1).clamp(min=least)
     exponent = torch.where(exact == 0, torch.full_like(exponent, least), exponent)
     exponent = exponent - mantissa

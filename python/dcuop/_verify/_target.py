@@ -111,6 +111,14 @@ class Target:
         exact = self.exact(function, arguments)
         return [round_once(tensor, dtype) for tensor, dtype in zip(exact, dtypes)]
 
+    def in_working_precision(self, function: Function, arguments: Arguments) -> List[torch.Tensor]:
+        """The formula in float32 (float64 for float64), each result rounded to its dtype: where an intermediate
+        overflows or vanishes there, it may in the operator."""
+        dtypes = self.result_dtypes(function, arguments)
+        with torch.no_grad():
+            result = self.formula(function)(**widened(arguments, torch.float32))
+        return [tensor.to(dtype) for tensor, dtype in zip(outputs(function, result, arguments), dtypes)]
+
     def result_dtypes(self, function: Function, arguments: Arguments) -> List[torch.dtype]:
         """Those of the formula on the arguments as they are, by torch's own promotion."""
         if function.inplace is not None:
@@ -154,15 +162,16 @@ def copied(arguments: Arguments) -> Dict[str, Any]:
     }
 
 
-def widened(arguments: Arguments) -> Dict[str, Any]:
-    """Copies of the arguments, floating-point tensors in float64 and complex ones in complex128."""
+def widened(arguments: Arguments, dtype: torch.dtype = torch.float64) -> Dict[str, Any]:
+    """Copies of the arguments, floating-point tensors in `dtype`, or their own where that is wider, and complex ones in
+    complex128."""
 
     def wide(value: Any) -> Any:
         if not isinstance(value, torch.Tensor):
             return value
         if value.is_complex():
             return value.to(torch.complex128)
-        return value.to(torch.float64) if value.is_floating_point() else value
+        return value.to(torch.promote_types(dtype, value.dtype)) if value.is_floating_point() else value
 
     return {name: wide(value) for name, value in copied(arguments).items()}
 

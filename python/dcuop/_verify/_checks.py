@@ -1,0 +1,282 @@
+"""What is done for one case: a call, and a verdict on what it gave, wrote and left behind."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, Optional
+
+import torch
+
+from ._cases import Case, small_dims
+from ._contract import Function
+from ._groups_values import BEYOND
+from ._inputs import Inputs, make
+from ._judge import Difference, differ, round_once, wrong_elements
+from ._memory import FreshMemory, shares_memory, storage_address, storage_bytes
+from ._target import Target, outputs, widened
+
+#: What an operator may raise for an argument that it refuses.
+REFUSALS = (RuntimeError, TypeError, ValueError)
+#: Runtimes' words for a fault that the device found later: no refusal, and nothing works after it in this process.
+_DEVICE_FAULTS = ("CUDA error", "HIP error", "device-side assert", "illegal memory access", "hipError", "cudaError")
+
+
+class Failed(Exception):
+    """The case fails. `kind` names the sort of fault: a smaller case has to fail in the same way."""
+
+    def __init__(self, kind: str, what: str, difference: Optional[Difference] = None) -> None:
+        super().__init__(what)
+        self.kind = kind
+        self.what = what
+        self.difference = difference
+
+
+class Skipped(Exception):
+    """The case cannot run here; the message is the reason."""
+
+
+class Bench:
+    """What a check works with: the operator, and where its tensors live."""
+
+    def __init__(self, target: Target, memory: FreshMemory) -> None:
+        self.target = target
+        self.memory = memory
+        self.device = target.device
+
+    def inputs(self, case: Case, function: Function, guarded: bool = True) -> Inputs:
+        return make(case, function, self.device, guarded)
+
+    def want(self, function: Function, arguments: Mapping[str, Any]) -> List[torch.Tensor]:
+        """Raises Skipped where the mathematics itself has no answer: a maximum of nothing."""
+        try:
+            return self.target.want(function, arguments)
+        except Exception as error:
+            if any(isinstance(value, torch.Tensor) and value.numel() == 0 for value in arguments.values()):
+                raise Skipped(f"the formula has no result for it: {_sentence(error)}") from error
+            raise Failed("contract", f"the formula or reference raised {_sentence(error)}") from error
+
+    def call(self, function: Function, arguments: Mapping[str, Any]) -> Any:
+        """A call that has to work."""
+        try:
+            result = self.target.call(function, arguments)
+            self.target.synchronize()
+            return result
+        except (Exception, SystemExit) as error:  # pylint: disable=broad-except
+            raise Failed("device" if is_device_fault(error) else "raised", f"it raised {_sentence(error)}") from error
+
+
+Check = Callable[[Bench, Case, Function], None]
+
+
+def is_device_fault(error: BaseException) -> bool:
+    return any(words in str(error) for words in _DEVICE_FAULTS)
+
+
+def equal(bench: Bench, case: Case, function: Function) -> None:
+    """One call gives what it must, and writes nothing else."""
+    inputs = bench.inputs(case, function)
+    want = bench.want(function, inputs.arguments)
+    alternative = _alternative(bench, case, function, inputs.arguments)
+    bench.memory.prepare(want)
+    results = [bench.call(function, inputs.arguments)]
+    judge(case, inputs, results[0], want, alternative)
+    _check_beside(bench, case, function, results)
+
+
+def refused(bench: Bench, case: Case, function: Function) -> None:
+    """A call that breaks the contract raises, changes nothing, and the next right call works."""
+    inputs = bench.inputs(case, function)
+    try:
+        bench.target.call(function, inputs.arguments)
+        bench.target.synchronize()
+    except REFUSALS as error:
+        if is_device_fault(error):
+            raise Failed("device", f"it was not refused, and ended in {_sentence(error)}") from error
+        if not str(error).strip():
+            raise Failed("refusal", f"{type(error).__name__} was raised without a message") from error
+    except Exception as error:  # pylint: disable=broad-except
+        kinds = ", ".join(kind.__name__ for kind in REFUSALS)
+        raise Failed("refusal", f"it raised {_sentence(error)}, which is none of {kinds}") from error
+    else:
+        raise Failed("accepted", f"{case.options['fault']} was accepted: it has to be refused")
+    damage = inputs.damage()
+    if damage:
+        raise Failed("damage", f"after the refusal: {damage}")
+    usual = Case(case.id, case.group, case.function, case.dtype, "equal", small_dims(function), seed=case.seed)
+    try:
+        equal(bench, usual, function)
+    except Failed as error:
+        raise Failed("after-refusal", f"the right call after the refusal: {error.what}", error.difference) from error
+
+
+def no_grad(bench: Bench, case: Case, function: Function) -> None:
+    """Under torch.no_grad() a tensor that requires gradients is as good as any."""
+    with torch.no_grad():
+        requires_grad(bench, case, function)
+
+
+def requires_grad(bench: Bench, case: Case, function: Function) -> None:
+    inputs = bench.inputs(case, function)
+    want = bench.want(function, inputs.arguments)
+    for name in case.options["leaves"]:
+        inputs.arguments[name].requires_grad_(True)
+    judge(case, inputs, bench.call(function, inputs.arguments), want)
+
+
+def gradients(bench: Bench, case: Case, function: Function) -> None:
+    """Those of the tensors named in the case, against autograd through the formula in float64, rounded once."""
+    leaves = case.options["leaves"]
+    inputs = bench.inputs(case, function)
+    want = bench.want(function, inputs.arguments)
+    exact_arguments = widened(inputs.arguments)
+    for name in leaves:
+        inputs.arguments[name].requires_grad_(True)
+        exact_arguments[name].requires_grad_(True)
+    got = outputs(function, bench.call(function, inputs.arguments), inputs.arguments)
+    judge(case, inputs, tuple(got), want)
+    exact = outputs(function, bench.target.formula(function)(**exact_arguments), inputs.arguments)
+    pairs = [(one, other) for one, other in zip(got, exact) if one.is_floating_point() and other.requires_grad]
+    if not all(one.requires_grad for one, _ in pairs):
+        raise Failed("gradient", "the result has no gradient, although an argument requires one")
+    weights = [_weights(case, one) for one, _ in pairs]
+    if case.options.get("expanded"):
+        # What .sum().backward() gives: one element, seen as many.
+        weights = [weight.flatten()[:1].reshape(()).expand(weight.shape) for weight in weights]
+    exact_weights = [weight.double() for weight in weights]
+    exact_leaves = [exact_arguments[name] for name in leaves]
+    wanted = torch.autograd.grad([other for _, other in pairs], exact_leaves, exact_weights, allow_unused=True)
+    try:
+        given_leaves = [inputs.arguments[name] for name in leaves]
+        given = torch.autograd.grad([one for one, _ in pairs], given_leaves, weights, allow_unused=True)
+        bench.target.synchronize()
+    except Exception as error:  # pylint: disable=broad-except
+        raise Failed("gradient", f"backward raised {_sentence(error)}") from error
+    for name, one, other in zip(leaves, given, wanted):
+        other = torch.zeros_like(exact_arguments[name]) if other is None else other
+        right = round_once(other, inputs.arguments[name].dtype)
+        one = torch.zeros_like(right) if one is None else one
+        compare(case, function, one, right, f"the gradient of {name}")
+    damage = inputs.damage()
+    if damage:
+        raise Failed("damage", f"backward: {damage}")
+
+
+def judge(case: Case, inputs: Inputs, result: Any, want: List[torch.Tensor], alternative: Any = None) -> None:
+    """Raises Failed unless the result is right in every respect, and nothing else was written. `alternative` gives
+    values that are right too; it is called where some are not those of `want`."""
+    function = inputs.function
+    try:
+        got = outputs(function, result, inputs.arguments)
+    except TypeError as error:
+        raise Failed("result", str(error)) from error
+    if len(got) != len(want):
+        raise Failed("result", f"it returned {len(got)} tensors instead of {len(want)}")
+    damage = inputs.damage(function.inplace)
+    if damage:
+        raise Failed("damage", damage)
+    for number, (one, other) in enumerate(zip(got, want)):
+        name = f"result {number}" if len(got) > 1 else "the result"
+        _check_storage(function, inputs, one, name)
+        _check_kind(inputs, one, other, name)
+        try:
+            compare(case, function, one, other, name)
+        except Failed:
+            if alternative is None:
+                raise
+            compare(case, function, one, _either(one, other, alternative()[number], case, function), name)
+
+
+def compare(case: Case, function: Function, got: torch.Tensor, want: torch.Tensor, name: str) -> None:
+    """Raises Failed when the shape, the dtype or an element is not what it must be."""
+    if got.shape != want.shape:
+        raise Failed("shape", f"{name} has shape {tuple(got.shape)} instead of {tuple(want.shape)}")
+    if got.dtype != want.dtype:
+        raise Failed("dtype", f"{name} is {_dtype(got)} instead of {_dtype(want)}")
+    difference = differ(got, want, function.tolerance_of(_dtype(want), case.dtype))
+    if difference is not None:
+        raise Failed("differs", f"{difference.count} of {difference.of} elements of {name} are wrong", difference)
+
+
+def _check_storage(function: Function, inputs: Inputs, got: torch.Tensor, name: str) -> None:
+    if function.inplace is not None:
+        target = inputs.arguments[function.inplace]
+        if got.data_ptr() != target.data_ptr() or (got.numel() and got.stride() != target.stride()):
+            raise Failed("storage", f"{name} is not {function.inplace}, which the function writes in place")
+        return
+    for argument, value in inputs.arguments.items():
+        if isinstance(value, torch.Tensor) and not value.is_sparse and shares_memory(got, value):
+            raise Failed("storage", f"{name} shares memory with the input {argument}")
+
+
+def _check_kind(inputs: Inputs, got: torch.Tensor, want: torch.Tensor, name: str) -> None:
+    if got.device != want.device:
+        raise Failed("device-of-result", f"{name} is on {got.device} instead of {want.device}")
+    if got.layout != torch.strided:
+        raise Failed("layout-of-result", f"{name} has layout {got.layout}")
+    usual = all(value.is_contiguous() for value in inputs.arguments.values() if isinstance(value, torch.Tensor))
+    if usual and not got.is_contiguous():
+        raise Failed("layout-of-result", f"{name} is not contiguous: sizes {tuple(got.shape)}, strides {got.stride()}")
+
+
+def _check_beside(bench: Bench, case: Case, function: Function, results: List[Any]) -> None:
+    """Raises Failed for a write behind a result, seen each time. Takes the result out of `results`, whose memory has to
+    be free for that on a device."""
+    if function.inplace is not None:
+        return
+    for _ in range(3):
+        got = outputs(function, results.pop(), {})
+        spilled = any([bench.memory.is_spilled(one) for one in got])
+        places = [(storage_address(one), storage_bytes(one), one.device) for one in got]
+        del got
+        if bench.device.type == "cuda":
+            spilled = any([bench.memory.is_spilled_on_device(*place) for place in places])
+        if not spilled:
+            return
+        arguments = bench.inputs(case, function).arguments
+        bench.memory.prepare(bench.want(function, arguments))
+        results.append(bench.call(function, arguments))
+    raise Failed("damage", "memory behind the result was written: the function writes out of bounds")
+
+
+def _alternative(bench: Bench, case: Case, function: Function, arguments: Mapping[str, Any]) -> Any:
+    """The formula in working precision, for values at the ends of what numbers can be."""
+    kinds = {recipe.split(":")[-1] for recipe in case.values.values()}
+    if function.reference is not None or not kinds.intersection(BEYOND):
+        return None
+    found = bench.target.in_working_precision(function, arguments)
+    return lambda: found
+
+
+def _either(got: torch.Tensor, want: torch.Tensor, other: torch.Tensor, case: Case, function: Function) -> torch.Tensor:
+    """`want`, with `other`'s value wherever that is nearer: within the tolerance, or the same."""
+    tolerance = function.tolerance_of(_dtype(want), case.dtype)
+    flat_got, flat_want, flat_other = (tensor.contiguous().flatten() for tensor in (got, want, other.to(got.dtype)))
+    if flat_got.is_complex():
+        return want
+    mixed = flat_want.clone()
+    mask = wrong_elements(flat_got, flat_want, tolerance) & ~wrong_elements(flat_got, flat_other, tolerance)
+    mixed[mask] = flat_other[mask]
+    return mixed.view(want.shape)
+
+
+def _weights(case: Case, result: torch.Tensor) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(case.seed_of("the gradient that comes in"))
+    values = torch.rand(result.shape, generator=generator, dtype=torch.float64) * 2 - 1
+    return values.to(result.dtype).to(result.device)
+
+
+def _dtype(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).replace("torch.", "")
+
+
+def _sentence(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+CHECKS: Dict[str, Check] = {
+    "equal": equal,
+    "refused": refused,
+    "no_grad": no_grad,
+    "requires_grad": requires_grad,
+    "gradients": gradients,
+}

@@ -1,0 +1,126 @@
+"""The layer that says whether the operator is right: every case of the matrix, and for what fails its smallest form."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import time
+from typing import Any, Counter, Dict, List, Optional, Set, Tuple
+
+from . import _shrink
+from ._cases import CHANGED, Case
+from ._contract import Request
+from ._matrix import chosen, matrix
+from ._progress import Progress
+from ._runner import Runner
+from ._verdict import Verdict
+
+#: Children that a function may end, and cases in which it may hang, before its other cases are left out.
+_MOST_LOST = 12
+_MOST_TIMEOUTS = 3
+#: Seconds in all for making failing cases smaller, and for one run of a smaller form of a case that hung.
+_SHRINK_SECONDS = 60.0
+_HANG_SECONDS = 5.0
+
+
+def cases(request: Request) -> List[Case]:
+    """Those that the options choose, in order. Raises UsageProblem when there is none."""
+    return chosen(matrix(request), request.options.case)
+
+
+def run(runner: Runner, request: Request, progress: Progress) -> Dict[str, Any]:
+    """The part "correctness" of the result. Raises DcuopError when the operator does not load."""
+    since = time.monotonic()
+    chosen_cases = cases(request)
+    progress.start("correctness")
+    progress.update("loading")
+    runner.start()
+    layer = _Layer(runner, request)
+    results: List[Dict[str, Any]] = []
+    for number, case in enumerate(chosen_cases, 1):
+        progress.update(case.id, number, len(chosen_cases))
+        results.append(layer.result(case))
+    progress.finish()
+    counts = collections.Counter(result["status"] for result in results)
+    return {
+        "passed": counts["passed"],
+        "failed": counts["failed"],
+        "skipped": counts["skipped"],
+        "seconds": time.monotonic() - since,
+        "cases": results,
+    }
+
+
+class _Layer:
+    def __init__(self, runner: Runner, request: Request) -> None:
+        self._runner = runner
+        self._request = request
+        self._lost: Counter[str] = collections.Counter()  # by function
+        self._timeouts: Counter[str] = collections.Counter()
+        self._shrunk: Set[Tuple[str, ...]] = set()
+        self._shrink_left = _SHRINK_SECONDS
+
+    def result(self, case: Case) -> Dict[str, Any]:
+        """Of one case, run as often as was asked for: the first fault counts."""
+        verdict = Verdict("skipped", reason="never run")
+        for repetition in range(max(1, self._request.options.repeat)):
+            verdict = self._run(dataclasses.replace(case, seed=case.seed + repetition))
+            if verdict.status != "passed":
+                break
+        smallest = None
+        if verdict.status == "failed":
+            if repetition:
+                seed = self._request.options.seed + repetition
+                verdict = verdict._replace(what=f"{verdict.what} (run {repetition + 1}: --seed {seed})")
+            smallest = self._smallest(dataclasses.replace(case, seed=case.seed + repetition), verdict)
+        return {
+            "id": case.id,
+            "group": case.group,
+            "function": case.function,
+            "dtype": case.dtype,
+            "status": verdict.status,
+            "reason": verdict.reason,
+            "what": verdict.what,
+            "differing": verdict.differing,
+            "differ": verdict.differ,
+            "smallest": smallest,
+            "seconds": verdict.seconds,
+        }
+
+    def _run(self, case: Case) -> Verdict:
+        if self._timeouts[case.function] >= _MOST_TIMEOUTS:
+            return Verdict("skipped", reason=f"not run: {_MOST_TIMEOUTS} cases before it hung")
+        if self._lost[case.function] >= _MOST_LOST:
+            return Verdict("skipped", reason=f"not run: {_MOST_LOST} cases before it ended their process")
+        verdict = self._runner.run(case)
+        if verdict.kind == "timeout":
+            self._timeouts[case.function] += 1
+        elif verdict.kind == "exit" or verdict.kind.startswith("signal"):
+            self._lost[case.function] += 1
+        return verdict
+
+    def _smallest(self, case: Case, verdict: Verdict) -> Optional[Dict[str, Any]]:
+        """Once for each sort of fault of a group: the others are most often the same fault."""
+        sort = (case.function, case.dtype, case.group, case.check, verdict.kind)
+        if case.check not in _shrink.SHRINKABLE or CHANGED in case.id or sort in self._shrunk or self._shrink_left <= 0:
+            return None
+        self._shrunk.add(sort)
+        hung = verdict.kind == "timeout"
+        since = time.monotonic()
+        function = self._request.contract.function(case.function)
+
+        def fails(candidate: Case) -> bool:
+            limit = min(_HANG_SECONDS, self._request.options.timeout) if hung else None
+            found = self._runner.run(candidate, limit)
+            return found.status == "failed" and found.kind == verdict.kind
+
+        seconds = min(self._shrink_left, 4 * _HANG_SECONDS if hung else _shrink.MOST_SECONDS)
+        found = _shrink.smallest(case, function, fails, seconds=seconds)
+        self._shrink_left -= time.monotonic() - since
+        return {
+            "id": found.case.id,
+            "shapes": _shrink.shapes_of(found.case, function),
+            "values": _shrink.values_of(found.case),
+            "scalars": dict(found.case.scalars),
+            "runs": found.runs,
+        }
