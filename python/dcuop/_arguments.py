@@ -7,8 +7,8 @@ from typing import Any, Collection, List, Mapping
 
 
 def check_types(function: str, **values: Any) -> None:
-    """Of the parameters that the loaders share: `arch`, `force` and `verbose`; all others are paths or None. Raises
-    TypeError."""
+    """Of the parameters that the loaders share: `arch`, `backend`, `force` and `verbose`; all others are paths or None.
+    Raises TypeError."""
 
     def check(name: str, value: Any, fits: bool, wanted: str) -> None:
         if not fits:
@@ -17,6 +17,8 @@ def check_types(function: str, **values: Any) -> None:
     for name, value in values.items():
         if name in ("force", "verbose"):
             check(name, value, isinstance(value, bool), "a bool")
+        elif name == "backend":
+            check(name, value, value is None or isinstance(value, str), "a str or None")
         elif name == "arch":
             is_list = isinstance(value, Collection) and not isinstance(value, (bytes, Mapping))
             check(name, value, value is None or is_list, "a str, a sequence of str or None")

@@ -179,7 +179,10 @@ class Collector:
     ) -> None:
         if function == "load_op":
             given = inspect.signature(load_op).bind(*args, **kwargs).arguments
-            self.add({"label": label, "manifest": os.path.abspath(os.fspath(given["path"]))})
+            op = {"label": label, "manifest": os.path.abspath(os.fspath(given["path"]))}
+            if given.get("backend") is not None:
+                op["backend"] = given["backend"]
+            self.add(op)
             if given.get("arch") is not None:
                 self.left_out.append(f"{label}: the arch of load_op() is left out: name it with --arch")
             return

@@ -20,6 +20,7 @@ def load_op(
     cache_dir: Optional[_PathLike] = None,
     force: bool = False,
     verbose: bool = False,
+    backend: Optional[str] = None,
 ) -> Any:
     """Builds the operator in directory `path` unless the cache has it, and loads it into this process.
 
@@ -27,6 +28,7 @@ def load_op(
     cache_dir  the cache; default: DCUOP_CACHE_DIR, else ~/.cache/dcuop
     force      compile again even on a hit
     verbose    let dcuop's progress through to stderr
+    backend    "hip", "host" or "cuda": which of its builds; default: DCUOP_BACKEND, the user's configuration, "hip"
 
     Returns the extension module (kind "pybind"), `torch.ops.<name>` (kind "torch-library": its operators have to
     be in the namespace of the op's name to be found there), a ctypes.CDLL (kind "plain") or the program's path (kind
@@ -39,16 +41,20 @@ def load_op(
     """
     if not is_path(path):
         raise TypeError(f"load_op: path must be a str or a path, not {type(path).__name__}")
-    check_types("load_op", arch=arch, cache_dir=cache_dir, force=force, verbose=verbose)
+    check_types("load_op", arch=arch, cache_dir=cache_dir, force=force, verbose=verbose, backend=backend)
     variables = {"DCUOP_CACHE_DIR": os.fspath(cache_dir)} if cache_dir is not None else {}
-    return load(Order(_build_arguments(path, arch, force), variables, verbose), _use)[1]
+    return load(Order(_build_arguments(path, arch, force, backend), variables, verbose), _use)[1]
 
 
-def _build_arguments(path: _PathLike, arch: Union[str, Sequence[str], None], force: bool) -> List[str]:
+def _build_arguments(
+    path: _PathLike, arch: Union[str, Sequence[str], None], force: bool, backend: Optional[str]
+) -> List[str]:
     # Absolute, so that it can be taken neither for an option nor for the name of a workspace's member.
     arguments = [os.path.abspath(os.fspath(path)), "--python", sys.executable]
     if arch is not None:
         arguments += ["--arch", ",".join(arch_list(arch))]
+    if backend is not None:
+        arguments += ["--backend", backend]
     if force:
         arguments.append("--force")
     return arguments

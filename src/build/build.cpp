@@ -33,7 +33,9 @@ std::chrono::milliseconds since(Clock::time_point start) {
 std::string command_that_builds(const key::Request& request) {
   const std::string archs = request.archs.empty() ? "" : " --arch " + join(request.archs, ",");
   if (request.op.description.empty()) {
-    return "dcuop build " + shell_quoted({request.op.directory.string()}) + archs;
+    const bool is_hip = request.op.backend == op::Backend::hip;
+    return "dcuop build " + shell_quoted({request.op.directory.string()}) +
+           (is_hip ? "" : " --backend " + op::to_string(request.op.backend)) + archs;
   }
   const std::string label = request.op.manifest.string();
   const std::string file = label.substr(0, label.rfind(':'));
@@ -150,7 +152,10 @@ void OpBuild::explain_miss(const LookUp& found) {
     return;
   }
   const std::optional<Explanation> explanation = explain(request_, workshop_.store, memo_);
-  result_.reason = !explanation ? "first build" : key::summary(explanation->differences);
+  result_.reason = !explanation ? "first build"
+                   : explanation->is_of_other_backend()
+                       ? "first build for " + op::to_string(request_.op.backend)
+                       : key::summary(explanation->differences);
   if (result_.reason.empty()) {
     result_.reason = "its entry is gone from the cache";
   }

@@ -41,6 +41,8 @@ std::string language_word(op::Language language) {
   switch (language) {
   case op::Language::hip:
     return "hip";
+  case op::Language::cuda:
+    return "cu";
   case op::Language::c:
     return "c";
   case op::Language::cxx:

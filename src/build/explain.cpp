@@ -1,6 +1,7 @@
 #include "dcuop/build/explain.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,11 @@ std::optional<key::Components> components_of(const store::Entry& entry) {
   return std::nullopt;
 }
 
+/// An entry of another backend is further away than any of the same.
+std::pair<bool, std::size_t> distance_of(const Explanation& explanation) {
+  return {explanation.is_of_other_backend(), explanation.differences.size()};
+}
+
 std::optional<Explanation> nearest_of(const std::vector<store::Entry>& entries, const key::Components& now) {
   std::optional<Explanation> nearest;
   for (std::size_t index = 0; index < entries.size() && index < candidates; ++index) {
@@ -34,10 +40,11 @@ std::optional<Explanation> nearest_of(const std::vector<store::Entry>& entries, 
       continue;
     }
     std::vector<key::Difference> differences = key::compare_components(*components, now);
-    if (!nearest || differences.size() < nearest->differences.size()) {
-      const std::size_t all = now.all().size();
-      const std::size_t unchanged = all - std::min(all, differences.size());
-      nearest = Explanation{entries[index], std::move(differences), unchanged, 0};
+    const std::size_t all = now.all().size();
+    const std::size_t unchanged = all - std::min(all, differences.size());
+    Explanation explanation{entries[index], std::move(differences), unchanged, 0};
+    if (!nearest || distance_of(explanation) < distance_of(*nearest)) {
+      nearest = std::move(explanation);
     }
   }
   return nearest;
@@ -62,6 +69,11 @@ void add_file_differences(Explanation& explanation, const key::Request& request,
 }
 
 } // namespace
+
+bool Explanation::is_of_other_backend() const {
+  return !differences.empty() && differences.front().group == key::Group::op &&
+         differences.front().name == key::backend_component;
+}
 
 std::optional<Explanation> explain(const key::Request& request, const store::Store& store, DigestMemo& memo) {
   std::optional<Explanation> nearest =

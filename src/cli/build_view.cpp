@@ -223,6 +223,7 @@ nlohmann::json to_json(const build::OpResult& result, const key::Request& reques
   nlohmann::json document = {{"name", result.name},
                              {"status", build::to_string(result.status)},
                              {"request", request.digest.hex()},
+                             {"backend", op::to_string(request.op.backend)},
                              {"kind", op::to_string(request.op.kind)},
                              {"abi", op::to_string(request.op.abi)},
                              {"module", request.op.name},

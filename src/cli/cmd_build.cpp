@@ -229,7 +229,7 @@ ExitCode run(const Request& request, Context& context) {
   const build::Options options = options_of(request, context.config);
   const build::Limits limits = build::limits_of_this_process();
   build::JobSlots slots(jobs_of(request, context.config, limits), limits.memory / 10 * 9);
-  terminal.remark(terminal.styled_error(facts_line(prepared.facts, context.environment), Style::dim) + " · " +
+  terminal.remark(terminal.styled_error(facts_line(prepared, context.environment), Style::dim) + " · " +
                   counted(prepared.ops.size(), "op") + ", " +
                   counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
   std::size_t widest = 0;
@@ -287,6 +287,7 @@ void add_build(Commands& commands) {
                    "  dcuop build                          every op of the workspace\n"
                    "  dcuop build affine --arch gfx936     one op, for one arch\n"
                    "  dcuop build --arch gfx906,gfx936     two archs in each file\n"
+                   "  dcuop build affine --backend host    what its dcuop.toml says in [backend.host]\n"
                    "  dcuop build affine --print-path      only the path of the shared object\n"
                    "  dcuop build --dry-run                what would be built, and why");
   add_selection(subcommand, request->selection);

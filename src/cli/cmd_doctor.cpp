@@ -11,10 +11,12 @@
 
 #include "arch_option.hpp"
 #include "command.hpp"
+#include "entry_view.hpp"
 #include "evidence_view.hpp"
 #include "report_text.hpp"
 #include "sarif.hpp"
 #include "saved_machine.hpp"
+#include "selection.hpp"
 #include "torch_cache_view.hpp"
 
 #include "dcuop/doctor/doctor.hpp"
@@ -49,10 +51,15 @@ bool names_a_file(const std::string& target, const std::filesystem::path& workin
 }
 
 store::Entry newest_entry(Context& context, const op::Op& op) {
-  const auto entries = context.store().entries_of(op.name, op.directory);
+  auto entries = context.store().entries_of(op.name, op.directory);
+  const std::string backend = op::to_string(op.backend);
+  std::erase_if(entries, [&](const store::Entry& entry) { return facts_of(entry).backend != backend; });
   if (entries.empty()) {
-    throw Error(ExitCode::failed, op.name + " has no entry in the cache: there is no file to examine",
-                "dcuop build " + op.name);
+    const bool is_hip = op.backend == op::Backend::hip;
+    throw Error(ExitCode::failed,
+                op.name + " has no entry in the cache" + (is_hip ? "" : " for " + backend) +
+                    ": there is no file to examine",
+                "dcuop build " + op.name + (is_hip ? "" : " --backend " + backend));
   }
   return *std::max_element(entries.begin(), entries.end(),
                            [](const store::Entry& a, const store::Entry& b) { return a.built < b.built; });
@@ -120,7 +127,7 @@ doctor::Question question_of(Context& context, const Request& request, const pro
     }
     return question;
   }
-  const auto ops = op::select_ops({request.target}, context.working_directory);
+  const auto ops = op::select_ops({request.target}, context.working_directory, backend_of(context, ""));
   if (ops.size() != 1) {
     throw Error(ExitCode::usage, request.target + " names " + counted(ops.size(), "op"), "name one of them");
   }

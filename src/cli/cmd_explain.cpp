@@ -53,7 +53,9 @@ std::string group_counts(const key::Components& components) {
 void show(Context& context, const key::Request& request, const std::optional<store::Entry>& hit,
           const std::optional<build::Explanation>& explanation) {
   Terminal& terminal = context.terminal;
+  const bool is_hip = request.op.backend == op::Backend::hip;
   const std::string subject = terminal.styled(request.op.name, Style::bold) +
+                              (is_hip ? "" : " " + op::to_string(request.op.backend)) +
                               (request.archs.empty() ? "" : " " + join(request.archs, ","));
   for (const std::string& reason : request.uncacheable) {
     terminal.answer(std::string(subject).append(": is never cached: ").append(reason));
@@ -86,6 +88,7 @@ void show(Context& context, const key::Request& request, const std::optional<sto
 nlohmann::json to_json(const key::Request& request, const std::optional<store::Entry>& hit,
                        const std::optional<build::Explanation>& explanation) {
   nlohmann::json item = {{"name", request.op.name},
+                         {"backend", op::to_string(request.op.backend)},
                          {"archs", request.archs},
                          {"request", request.digest.hex()},
                          {"status", hit ? "hit" : "miss"},

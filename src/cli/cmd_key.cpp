@@ -28,6 +28,7 @@ ExitCode run(const Selection& selection, Context& context) {
     }
     nlohmann::json item = {{"name", request.op.name},
                            {"request", request.digest.hex()},
+                           {"backend", op::to_string(request.op.backend)},
                            {"archs", request.archs},
                            {"uncacheable", request.uncacheable},
                            {"components", key::to_json(request.components)}};

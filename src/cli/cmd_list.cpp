@@ -53,14 +53,14 @@ nlohmann::json with_standings(Context& context, const std::vector<store::Candida
 
 void print_table(Context& context, const std::vector<store::Candidate>& entries) {
   std::vector<std::vector<std::string>> rows{
-      {"op", "arch", "torch", "built", "last use", "size", "entry", "origin", "state"}};
+      {"op", "backend", "arch", "torch", "built", "last use", "size", "entry", "origin", "state"}};
   Staleness staleness(context);
   for (const store::Candidate& candidate : entries) {
     const EntryFacts facts = facts_of(candidate.entry);
-    rows.push_back({candidate.entry.name, facts.arch, facts.torch, age_text(candidate.entry.built),
-                    age_text(candidate.last_use), human_size(candidate.entry.size),
-                    short_key(candidate.entry), origin_text(candidate, context.environment),
-                    to_string(staleness.standing_of(candidate).kind)});
+    rows.push_back(
+        {candidate.entry.name, facts.backend, facts.arch, facts.torch, age_text(candidate.entry.built),
+         age_text(candidate.last_use), human_size(candidate.entry.size), short_key(candidate.entry),
+         origin_text(candidate, context.environment), to_string(staleness.standing_of(candidate).kind)});
   }
   const std::vector<std::string> lines = aligned(rows);
   context.terminal.answer(context.terminal.styled(lines.front(), Style::bold));

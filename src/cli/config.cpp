@@ -55,6 +55,9 @@ const std::vector<Setting>& settings() {
       {"arch", "DCUOP_ARCH", SettingType::list, "", "PYTORCH_ROCM_ARCH, else the visible devices", "",
        "Target ids to build for, among those that an op supports; PYTORCH_ROCM_ARCH goes before "
        "config.toml."},
+      {"backend", "DCUOP_BACKEND", SettingType::choice, "hip", "hip", "hip|host|cuda",
+       "Which of its builds an op gets: [build] of its dcuop.toml is hip's, [backend.NAME] says the "
+       "others'."},
       {"jobs", "DCUOP_JOBS", SettingType::integer, "", "what the processors and the memory allow", "",
        "How many compilers run at once."},
       {"build", "DCUOP_BUILD", SettingType::choice, "auto", "auto", "auto|never",

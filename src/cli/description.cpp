@@ -103,7 +103,7 @@ std::string description_text(Context& context, const std::string& from) {
 
 } // namespace
 
-Described read_description(Context& context, const std::string& from) {
+Described read_description(Context& context, const std::string& from, op::Backend backend) {
   const std::string shown = from == "-" ? "the description on stdin" : from;
   const json document = shallow_json(description_text(context, from));
   if (!document.is_object() || !document.contains("ops")) {
@@ -111,9 +111,8 @@ Described read_description(Context& context, const std::string& from) {
                 "docs/json.md says what it holds");
   }
   Described described;
-  described.ops = op::read_described(document["ops"], [&context](const op::InlineFiles& files) {
-    return context.store().place_files(files);
-  });
+  const auto place = [&context](const op::InlineFiles& files) { return context.store().place_files(files); };
+  described.ops = op::read_described(document["ops"], place, backend);
   if (const auto python = document.find("python"); python != document.end() && python->is_object()) {
     const auto executable = python->find("executable");
     if (executable != python->end() && executable->is_string()) {

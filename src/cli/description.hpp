@@ -17,6 +17,6 @@ struct Described {
 
 /// `from` is a JSON file, "-" for stdin, or a Python file, whose calls python/dcuop/_collect.py reads. Throws
 /// Error(usage), Error(environment) when Python is needed and fails.
-[[nodiscard]] Described read_description(Context& context, const std::string& from);
+[[nodiscard]] Described read_description(Context& context, const std::string& from, op::Backend backend);
 
 } // namespace dcuop::cli

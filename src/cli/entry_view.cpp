@@ -63,7 +63,11 @@ std::string timestamp(system_clock::time_point time) {
 
 EntryFacts facts_of(const store::Entry& entry) {
   const json facts = parsed_facts(entry);
-  return {text_in(facts, "arch"), text_in(facts, "torch"), text_in(facts, "python")};
+  EntryFacts result{"hip", text_in(facts, "arch"), text_in(facts, "torch"), text_in(facts, "python")};
+  if (const std::string backend = text_in(facts, "backend"); backend != "-") {
+    result.backend = backend;
+  }
+  return result;
 }
 
 std::string short_key(const store::Entry& entry) {

@@ -14,6 +14,7 @@ namespace dcuop::cli {
 
 /// The builder's facts as columns; "-" for what an entry does not know.
 struct EntryFacts {
+  std::string backend = "hip"; ///< what entries from before there were others are for
   std::string arch = "-";
   std::string torch = "-";
   std::string python = "-";

@@ -1,5 +1,9 @@
 #include "selection.hpp"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+
 #include <CLI/CLI.hpp>
 
 #include "dcuop/elf/bundle.hpp"
@@ -17,6 +21,10 @@ void add_selection(CLI::App* subcommand, Selection& selection) {
       ->add_option("--from", selection.from,
                    "The ops that FILE describes: JSON (- for stdin), or a Python file's calls of load()")
       ->type_name("FILE");
+  subcommand
+      ->add_option("--backend", selection.backend,
+                   "Which of its builds an op gets: hip, host or cuda (default: hip)")
+      ->type_name("NAME");
   subcommand->add_option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
       ->delimiter(',')
       ->allow_extra_args(false) // "--arch gfx906 affine" names an op
@@ -54,7 +62,33 @@ void check_archs(const std::vector<std::string>& wished, const std::string& orig
   }
 }
 
+/// What is configured is for ops that have a manifest; what is asked for on the command line is not passed over.
+void refuse_backend_of_described(const std::vector<op::Op>& ops, const std::string& given) {
+  for (const op::Op& op : ops) {
+    if (!given.empty() && !op.description.empty() && op::to_string(op.backend) != given) {
+      throw Error(ExitCode::usage,
+                  "--backend " + given + ": " + op.name + " (" + op.manifest.string() + ") has no [backend." +
+                      given + "]",
+                  "only ops with a dcuop.toml are built for several backends");
+    }
+  }
+}
+
 } // namespace
+
+op::Backend backend_of(const Context& context, const std::string& given) {
+  const std::string name = given.empty() ? context.config.text("backend") : given;
+  if (const std::optional<op::Backend> backend = op::backend_named(name)) {
+    return *backend;
+  }
+  std::vector<std::string> names;
+  for (const op::Backend backend : op::all_backends()) {
+    names.push_back(op::to_string(backend));
+  }
+  const std::optional<std::string> near = nearest(name, names);
+  throw Error(ExitCode::usage, "--backend must be one of " + join(names, ", ") + ", not '" + name + "'" +
+                                   (near ? "; did you mean '" + *near + "'?" : ""));
+}
 
 Prepared prepare(Context& context, const Selection& selection) {
   Prepared prepared;
@@ -62,13 +96,15 @@ Prepared prepare(Context& context, const Selection& selection) {
     throw Error(ExitCode::usage, "--from and " + selection.ops.front() + " both say which ops",
                 "leave one of them out");
   }
+  const op::Backend backend = backend_of(context, selection.backend);
   probe::PythonWish python = context.python_wish();
   if (selection.from) {
-    Described described = read_description(context, *selection.from);
+    Described described = read_description(context, *selection.from, backend);
     prepared.ops = std::move(described.ops);
+    refuse_backend_of_described(prepared.ops, selection.backend);
     python = python.origin == "--python" && !python.path.empty() ? python : described.python.value_or(python);
   } else {
-    prepared.ops = op::select_ops(selection.ops, context.working_directory);
+    prepared.ops = op::select_ops(selection.ops, context.working_directory, backend);
   }
   if (!selection.archs.empty()) {
     if (trimmed(join(selection.archs, "")).empty()) {
@@ -87,8 +123,19 @@ Prepared prepare(Context& context, const Selection& selection) {
   return prepared;
 }
 
-std::string facts_line(const key::Facts& facts, const Environment& environment) {
+std::string facts_line(const Prepared& prepared, const Environment& environment) {
+  const key::Facts& facts = prepared.facts;
   std::vector<std::string> parts;
+  std::set<op::Backend> backends;
+  for (const op::Op& op : prepared.ops) {
+    backends.insert(op.backend);
+  }
+  if (backends != std::set{op::Backend::hip}) {
+    std::vector<std::string> names;
+    std::transform(backends.begin(), backends.end(), std::back_inserter(names),
+                   [](op::Backend backend) { return op::to_string(backend); });
+    parts.push_back("backend " + join(names, ", "));
+  }
   if (!facts.archs.archs.empty()) {
     parts.push_back("arch " + join(facts.archs.archs, ", ") + " (" + facts.archs.origin + ")");
   }

@@ -14,10 +14,14 @@ struct Selection {
   std::vector<std::string> ops;    ///< as given
   std::optional<std::string> from; ///< a description or a Python file instead of them
   std::vector<std::string> archs;  ///< --arch, split at commas
+  std::string backend;             ///< --backend; empty: as configured
 };
 
-/// Adds OP... and --arch.
+/// Adds OP..., --backend and --arch.
 void add_selection(CLI::App* subcommand, Selection& selection);
+
+/// `given` (--backend), else DCUOP_BACKEND, the user's configuration, hip. Throws Error(usage).
+[[nodiscard]] op::Backend backend_of(const Context& context, const std::string& given);
 
 /// The ops, what they are built for, and one request each, in the ops' order.
 struct Prepared {
@@ -27,7 +31,8 @@ struct Prepared {
 };
 [[nodiscard]] Prepared prepare(Context& context, const Selection& selection);
 
-/// "arch gfx906 (--arch) · hipcc 5.2.21153 · torch 1.13.0a0 cpu (/usr/bin/python3)"
-[[nodiscard]] std::string facts_line(const key::Facts& facts, const Environment& environment);
+/// "arch gfx906 (--arch) · hipcc 5.2.21153 · torch 1.13.0a0 cpu (/usr/bin/python3)", with "backend host" before it for
+/// what is not HIP's.
+[[nodiscard]] std::string facts_line(const Prepared& prepared, const Environment& environment);
 
 } // namespace dcuop::cli

@@ -21,6 +21,7 @@ namespace dcuop::cli {
 /// What is at an origin now.
 struct Staleness::Place {
   bool is_empty = false;    ///< neither manifest nor description
+  bool has_backend = true;  ///< false: its manifest has no table of the backend that is asked about
   std::optional<op::Op> op; ///< nullopt also when that cannot be read
   key::PathBase base;       ///< of its inputs
   std::optional<DigestMemo> memo;
@@ -37,6 +38,7 @@ using nlohmann::json;
 struct Noted {
   std::vector<std::string> archs;
   std::string request, torch, python;
+  op::Backend backend = op::Backend::hip;
 };
 
 Noted noted_in(const std::string& facts_json) {
@@ -52,6 +54,7 @@ Noted noted_in(const std::string& facts_json) {
   noted.request = text("request");
   noted.torch = text("torch");
   noted.python = text("python");
+  noted.backend = op::backend_named(text("backend")).value_or(op::Backend::hip);
   if (const auto archs = facts.find("arch"); archs != facts.end() && archs->is_array()) {
     for (const json& arch : *archs) {
       noted.archs.push_back(arch.is_string() ? arch.get<std::string>() : std::string());
@@ -142,7 +145,7 @@ op::Op described_again(const std::string& description) {
 std::optional<std::string> unsupported_arch(const op::Op& op, const std::vector<std::string>& archs) {
   const auto found =
       std::find_if(archs.begin(), archs.end(), [&](const std::string& arch) { return !op.supports(arch); });
-  return op.has_hip() && found != archs.end() ? std::optional(*found) : std::nullopt;
+  return op.has_device_code() && found != archs.end() ? std::optional(*found) : std::nullopt;
 }
 
 } // namespace
@@ -183,8 +186,23 @@ Standing Staleness::standing_of(const store::Candidate& candidate) {
 }
 
 Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& candidate) {
+  const op::Backend noted = noted_in(candidate.entry.facts_json).backend;
+  Standing standing = standing_for(noted, origin, candidate);
+  if (standing.kind != Kind::stale || candidate.shelf == store::Shelf::entries) {
+    return standing;
+  }
+  // Units without device code can be the same for several backends, and the object notes the first.
+  const std::vector<op::Backend>& all = op::all_backends();
+  const bool is_anothers = std::any_of(all.begin(), all.end(), [&](op::Backend backend) {
+    return backend != noted && standing_for(backend, origin, candidate).kind == Kind::current;
+  });
+  return is_anothers ? Standing{Kind::current, ""} : standing;
+}
+
+Standing Staleness::standing_for(op::Backend backend, const fs::path& origin,
+                                 const store::Candidate& candidate) {
   std::optional<Standing> stale;
-  for (Place* const place : places_at(origin, candidate.entry.name)) {
+  for (Place* const place : places_at(origin, candidate.entry.name, backend)) {
     Standing here = standing_in(*place, candidate);
     if (here.kind != Kind::stale) {
       return here;
@@ -197,6 +215,9 @@ Standing Staleness::standing_at(const fs::path& origin, const store::Candidate& 
 Standing Staleness::standing_in(Place& place, const store::Candidate& candidate) {
   if (place.is_empty) {
     return {Kind::stale, "no op is at its origin any more"};
+  }
+  if (!place.has_backend) {
+    return {Kind::stale, "the op there has no table of its backend any more"};
   }
   if (!place.op) {
     return {Kind::unknown, ""};
@@ -227,23 +248,32 @@ Standing Staleness::standing_in(Place& place, const store::Candidate& candidate)
   return {is_asked_for ? Kind::current : request ? Kind::elsewhere : Kind::unknown, ""};
 }
 
-std::vector<Staleness::Place*> Staleness::places_at(const fs::path& origin, const std::string& name) {
+std::vector<Staleness::Place*> Staleness::places_at(const fs::path& origin, const std::string& name,
+                                                    op::Backend backend) {
   std::vector<Place*> places;
-  for (const std::string& description : context_.store().descriptions(name, origin)) {
-    places.push_back(&place_of(description, [&] { return described_again(description); }));
+  if (backend == op::Backend::hip) { // which is all that a description can say
+    for (const std::string& description : context_.store().descriptions(name, origin)) {
+      places.push_back(&place_of(description, [&] { return described_again(description); }));
+    }
   }
   const fs::path manifest = origin / "dcuop.toml";
   std::error_code error;
   const bool has_manifest = fs::symlink_status(manifest, error).type() != fs::file_type::not_found;
   if (has_manifest) {
-    places.push_back(&place_of(origin.string(), [&] { return op::read_op(manifest); }));
+    const auto read = [&]() -> std::optional<op::Op> {
+      const std::vector<op::Backend> backends = op::backends_of(manifest);
+      const bool has_it = std::find(backends.begin(), backends.end(), backend) != backends.end();
+      return has_it ? std::optional(op::read_op(manifest, backend)) : std::nullopt;
+    };
+    places.push_back(&place_of(origin.string() + "\n" + op::to_string(backend), read));
   } else if (places.empty()) {
     places.push_back(&place_of(origin.string(), {}));
   }
   return places;
 }
 
-Staleness::Place& Staleness::place_of(const std::string& key, const std::function<op::Op()>& read) {
+Staleness::Place& Staleness::place_of(const std::string& key,
+                                      const std::function<std::optional<op::Op>()>& read) {
   std::unique_ptr<Place>& place = places_[key];
   if (place) {
     return *place;
@@ -255,6 +285,10 @@ Staleness::Place& Staleness::place_of(const std::string& key, const std::functio
   }
   try {
     place->op = read();
+    place->has_backend = place->op.has_value();
+    if (!place->op) {
+      return *place;
+    }
     place->base = {place->op->directory, place->op->workspace_root,
                    context_.environment.get("PATH").value_or(""),
                    context_.environment.get("HOME").value_or("")};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,14 +42,17 @@ class Staleness {
  private:
   struct Place;
   Standing standing_at(const std::filesystem::path& origin, const store::Candidate& candidate);
+  Standing standing_for(op::Backend backend, const std::filesystem::path& origin,
+                        const store::Candidate& candidate);
   Standing standing_in(Place& place, const store::Candidate& candidate);
   /// Of an op with a manifest one; of those that were described one each.
-  std::vector<Place*> places_at(const std::filesystem::path& origin, const std::string& name);
-  /// `read` is empty where there is nothing.
-  Place& place_of(const std::string& key, const std::function<op::Op()>& read);
+  std::vector<Place*> places_at(const std::filesystem::path& origin, const std::string& name,
+                                op::Backend backend);
+  /// `read` is empty where there is nothing; it finds nullopt where what is there has not the backend.
+  Place& place_of(const std::string& key, const std::function<std::optional<op::Op>()>& read);
 
   Context& context_;
-  std::map<std::string, std::unique_ptr<Place>> places_; ///< by origin or description
+  std::map<std::string, std::unique_ptr<Place>> places_; ///< by origin and backend, or description
 };
 
 /// For store::Selection.

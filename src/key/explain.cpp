@@ -92,7 +92,15 @@ std::string change_of(const LookUp& before, const PathBase& base) {
   return now == "nothing" ? "is gone" : "was a " + before.answer + ", is a " + now;
 }
 
+bool is_backend(const Component& component) {
+  return component.group == Group::op && component.name == backend_component;
+}
+
 std::string alone(const Component& component, bool is_new) {
+  if (is_backend(component)) { // of a HIP build there is none
+    return is_new ? "was \"hip\", is " + quoted(component.value)
+                  : "was " + quoted(component.value) + ", is \"hip\"";
+  }
   if (component.group == Group::environment) {
     return is_new ? "was not set, is " + quoted(component.value)
                   : "was " + quoted(component.value) + ", is not set";
@@ -119,6 +127,10 @@ std::vector<Difference> compare_components(const Components& before, const Compo
   for (const Component& component : gone) {
     differences.push_back({component.group, component.name, alone(component, false)});
   }
+  // All others follow from that one.
+  std::stable_partition(differences.begin(), differences.end(), [](const Difference& difference) {
+    return difference.group == Group::op && difference.name == backend_component;
+  });
   return differences;
 }
 

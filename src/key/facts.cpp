@@ -53,6 +53,10 @@ Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops
     facts.torch = probe::find_torch(machine, needed(facts.python));
   }
   for (const op::Op& op : ops) {
+    if (op.has_cuda()) {
+      throw Error(ExitCode::environment,
+                  op.name + " has CUDA sources, which this dcuop does not compile yet");
+    }
     require_torch(facts, op);
   }
   const auto wants = [](op::Language language, op::HostCompiler compiler) {

@@ -75,6 +75,10 @@ class RequestMaker {
     components.add(Group::op, "kind", op::to_string(op_.kind));
     components.add(Group::op, "abi", op::to_string(op_.abi));
     components.add(Group::op, "artifact", request_.artifact);
+    if (op_.backend !=
+        op::Backend::hip) { // absent: hip, so that entries from before there were others stay hits
+      components.add(Group::op, std::string(backend_component), op::to_string(op_.backend));
+    }
     if (op_.kind == op::Kind::pybind_module || op_.abi == op::Abi::torch_python) {
       components.add(Group::python, "python", needed(facts_.python).soabi);
     }
@@ -391,6 +395,7 @@ class RequestMaker {
 
   [[nodiscard]] std::string facts_json() const {
     nlohmann::json facts = {{"arch", request_.archs},
+                            {"backend", op::to_string(op_.backend)},
                             {"kind", op::to_string(op_.kind)},
                             {"origin", op_.directory.string()},
                             {"request", request_.digest.hex()}};

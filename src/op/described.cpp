@@ -83,12 +83,12 @@ std::filesystem::path place_files(const std::string& label, const json& files, c
 }
 
 void check_members(const std::string& label, const json& described) {
-  constexpr std::array<std::string_view, 6> known = {"label", "manifest", "directory",
+  constexpr std::array<std::string_view, 7> known = {"label", "manifest", "backend", "directory",
                                                      "files", "op",       "build"};
   for (const auto& [key, value] : described.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       fail(label, "unknown member \"" + key + "\"",
-           "a description has: label; manifest, directory or files; op; build");
+           "a description has: label; manifest and backend, or directory or files, op and build");
     }
   }
   constexpr std::array<const char*, 3> places = {"manifest", "directory", "files"};
@@ -99,9 +99,25 @@ void check_members(const std::string& label, const json& described) {
   if (described.contains("manifest") && (described.contains("op") || described.contains("build"))) {
     fail(label, "\"op\" and \"build\" are in the dcuop.toml of \"manifest\"");
   }
+  if (described.contains("backend") && !described.contains("manifest")) {
+    fail(label, "\"backend\" is for a \"manifest\", whose dcuop.toml has that backend's table");
+  }
 }
 
-Op read_one(const json& described, std::size_t number, const PlaceFiles& place) {
+Backend backend_of(const std::string& label, const json& described, Backend wished) {
+  const auto named = described.find("backend");
+  if (named == described.end()) {
+    return wished;
+  }
+  const std::optional<Backend> backend =
+      named->is_string() ? backend_named(named->get<std::string>()) : std::nullopt;
+  if (!backend) {
+    fail(label, "\"backend\" must be hip, host or cuda");
+  }
+  return *backend;
+}
+
+Op read_one(const json& described, std::size_t number, const PlaceFiles& place, Backend wished) {
   std::string label = "described op " + std::to_string(number);
   if (!described.is_object()) {
     fail(label, "it must be an object");
@@ -114,7 +130,8 @@ Op read_one(const json& described, std::size_t number, const PlaceFiles& place) 
     if (!manifest->is_string() || !fs::path(manifest->get<std::string>()).is_absolute()) {
       fail(label, "\"manifest\" must be the absolute path of an op's directory");
     }
-    return read_op(fs::path(manifest->get<std::string>()) / manifest_name);
+    return read_op(fs::path(manifest->get<std::string>()) / manifest_name,
+                   backend_of(label, described, wished));
   }
   json again = described;
   if (const auto files = described.find("files"); files != described.end()) {
@@ -146,13 +163,13 @@ Op read_one(const json& described, std::size_t number, const PlaceFiles& place) 
 
 } // namespace
 
-std::vector<Op> read_described(const json& ops, const PlaceFiles& place) {
+std::vector<Op> read_described(const json& ops, const PlaceFiles& place, Backend backend) {
   if (!ops.is_array() || ops.empty()) {
     throw Error(ExitCode::usage, "the description's \"ops\" must be an array of objects, at least one");
   }
   std::vector<Op> result;
   for (const json& described : ops) {
-    result.push_back(read_one(described, result.size() + 1, place));
+    result.push_back(read_one(described, result.size() + 1, place, backend));
   }
   return result;
 }

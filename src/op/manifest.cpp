@@ -24,6 +24,7 @@ struct Draft {
   Op op;
   bool has_abi = false;
   std::optional<Place> sources_place;
+  std::vector<Place> source_places;                          ///< of each source
   std::vector<std::pair<std::string, Place>> own_arch_flags; ///< keys of the op's own [build.arch_flags]
 };
 
@@ -40,36 +41,51 @@ struct Field {
   [[nodiscard]] fs::path directory() const { return file.path().parent_path(); }
 };
 
+/// "backend.host".
+std::string section_of(Backend backend) {
+  return "backend." + to_string(backend);
+}
+
 struct Key {
   KeyInfo info;
   void (*apply)(const Field&);
 };
 
 const std::vector<Key>& keys();
+std::vector<Key> op_and_build_keys();
+std::vector<Key> other_keys();
 Draft draft_of(const TomlFile& file);
+void require_backend(Draft& draft, const TomlFile& file, Backend backend);
 void apply_table(Draft& draft, const TomlFile& file, const std::string& section);
+void apply_backend(Draft& draft, const TomlFile& file);
 void complete(Draft& draft, const TomlFile& file);
 
 } // namespace
 
-Op read_op(const fs::path& manifest) {
+Op read_op(const fs::path& manifest, Backend backend) {
   // The real directory: compilers resolve "../x" through it, whatever links led here.
   const fs::path given = fs::absolute(manifest).lexically_normal();
   return op_of(read_manifest_file(fs::weakly_canonical(given.parent_path()) / given.filename()),
-               given.parent_path());
+               given.parent_path(), backend);
 }
 
-Op op_of(const TomlFile& file, const fs::path& directory) {
+std::vector<Backend> backends_of(const fs::path& manifest) {
+  return backends_in(read_manifest_file(manifest));
+}
+
+Op op_of(const TomlFile& file, const fs::path& directory, Backend backend) {
   if (!describes_op(file)) {
     file.fail({}, "this opens a workspace and describes no op", "name one of its members");
   }
   Draft draft = draft_of(file);
+  require_backend(draft, file, backend);
   if (const std::optional<TomlFile> root = nearest_workspace_file(directory)) {
     draft.op.workspace_root = fs::weakly_canonical(root->path().parent_path());
     apply_table(draft, *root, "defaults");
   }
   apply_table(draft, file, "op");
   apply_table(draft, file, "build");
+  apply_backend(draft, file);
   complete(draft, file);
   return std::move(draft.op);
 }
@@ -103,12 +119,34 @@ Draft draft_of(const TomlFile& file) {
   return draft;
 }
 
+void require_backend(Draft& draft, const TomlFile& file, Backend backend) {
+  draft.op.backend = backend;
+  draft.op.backends = backends_in(file);
+  if (!draft.op.has_backend(backend)) {
+    std::vector<std::string> names;
+    for (const Backend known : draft.op.backends) {
+      names.push_back(to_string(known));
+    }
+    file.fail({}, "the op has no [" + section_of(backend) + "]; it is built for " + join(names, ", "),
+              "say there what differs from [build], or choose another with --backend or DCUOP_BACKEND");
+  }
+}
+
+/// `section`: "op", "backend.host".
+const TomlNode* table_at(const TomlFile& file, const std::string& section) {
+  const TomlNode* table = &file.root();
+  for (const std::string& name : split(section, '.')) {
+    table = table == nullptr ? nullptr : table->find(name);
+  }
+  return table;
+}
+
 void apply_table(Draft& draft, const TomlFile& file, const std::string& section) {
-  const TomlNode* table = file.root().find(section);
+  const TomlNode* table = table_at(file, section);
   if (table == nullptr) {
     return;
   }
-  const std::string home = section == "defaults" ? "build" : section;
+  const std::string home = section == "defaults" ? "build" : section.substr(0, section.find('.'));
   for (const TomlMember& member : table->members) {
     const auto key = std::find_if(keys().begin(), keys().end(), [&](const Key& candidate) {
       return candidate.info.section == home && candidate.info.name == member.key;
@@ -116,6 +154,36 @@ void apply_table(Draft& draft, const TomlFile& file, const std::string& section)
     if (key != keys().end()) {
       key->apply({draft, file, member.value, section, member.key});
     }
+  }
+}
+
+/// What [build] says of HIP's device code and compilers holds for no other backend.
+void apply_backend(Draft& draft, const TomlFile& file) {
+  Op& op = draft.op;
+  if (op.backend == Backend::hip) {
+    return;
+  }
+  op.hip_flags.clear();
+  op.archs.clear();
+  op.arch_flags.clear();
+  draft.own_arch_flags.clear();
+  op.host_compiler = HostCompiler::system;
+  apply_table(draft, file, section_of(op.backend));
+  for (std::size_t index = 0; index < op.sources.size(); ++index) {
+    Source& source = op.sources[index];
+    if (source.language != Language::hip) {
+      continue;
+    }
+    if (op.backend == Backend::cuda && source.path.extension() == ".cu") {
+      source.language = Language::cuda;
+      continue;
+    }
+    file.fail(
+        draft.source_places.at(index),
+        "source '" + source.path.string() + "' is " + (op.backend == Backend::host ? "device code" : "HIP") +
+            ", and the op is to be built for " + to_string(op.backend),
+        "name the sources of that build in [" + section_of(op.backend) + "]: sources = [\"binding.cpp\", " +
+            (op.backend == Backend::host ? "\"op_host.cpp\"]" : "\"op_kernel.cu\"]"));
   }
 }
 
@@ -167,6 +235,10 @@ void complete(Draft& draft, const TomlFile& file) {
   if (draft.op.sources.empty()) {
     file.fail(draft.sources_place.value_or(Place{}), "the op has no sources",
               "add to [build]: sources = [\"binding.cpp\", \"op_kernel.hip\"]");
+  }
+  if (draft.op.has_cuda() && draft.op.archs.empty()) {
+    file.fail(draft.sources_place.value_or(Place{}), "the op has CUDA sources but names no archs for them",
+              "add to [backend.cuda] what it supports: archs = [\"sm_90\"]");
   }
   if (draft.op.has_hip() && draft.op.archs.empty()) {
     file.fail(draft.sources_place.value_or(Place{}), "the op has HIP sources but names no archs",
@@ -223,8 +295,10 @@ void apply_abi(const Field& field) {
 
 void apply_sources(const Field& field) {
   const Op& op = field.draft.op;
+  SourceList list = read_sources(field.file, field.node, field.name(), {op.directory, op.workspace_root});
   field.draft.sources_place = field.node.place;
-  field.draft.op.sources = read_sources(field.file, field.node, {op.directory, op.workspace_root});
+  field.draft.source_places = std::move(list.places);
+  field.draft.op.sources = std::move(list.sources);
 }
 
 void apply_include_dirs(const Field& field) {
@@ -266,6 +340,9 @@ void apply_cxx_flags(const Field& field) {
 void apply_hip_flags(const Field& field) {
   field.draft.op.hip_flags = flags_of(field);
 }
+void apply_cuda_flags(const Field& field) {
+  field.draft.op.cuda_flags = flags_of(field);
+}
 void apply_link_flags(const Field& field) {
   field.draft.op.link_flags = flags_of(field);
 }
@@ -285,6 +362,14 @@ void apply_libraries(const Field& field) {
 }
 
 void check_arch(const Field& field, const std::string& arch, Place place) {
+  if (field.section == section_of(Backend::cuda)) {
+    if (!is_cuda_arch(arch)) {
+      field.file.fail(
+          place, "'" + arch + "' in " + field.name() + " is no arch of nvcc",
+          "write sm_90, sm_90a (for that processor alone) or compute_90 (PTX, for it and later ones)");
+    }
+    return;
+  }
   if (!is_target_id(arch)) {
     field.file.fail(
         place, "'" + arch + "' in " + field.name() + " is not a target id",
@@ -341,7 +426,17 @@ void apply_members(const Field&) {}
 constexpr const char* texts = "array of strings";
 
 const std::vector<Key>& keys() {
-  static const std::vector<Key> table = {
+  static const std::vector<Key> table = [] {
+    std::vector<Key> all = op_and_build_keys();
+    const std::vector<Key> others = other_keys();
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }();
+  return table;
+}
+
+std::vector<Key> op_and_build_keys() {
+  return {
       {{"op", "name", "string", "the directory's name",
         "What the op and its module are called: an identifier, the NAME in `import NAME`."},
        apply_name},
@@ -387,13 +482,36 @@ const std::vector<Key>& keys() {
       {{"build", "allow_cpu_torch", "boolean", "false",
         "Whether HIP sources may be built against a torch without HIP, which cannot launch them.", true},
        apply_allow_cpu_torch},
+  };
+}
+
+std::vector<Key> other_keys() {
+  const char* from_build = "as in [build]";
+  return {
+      {{"backend", "sources", texts, from_build,
+        "Files of this backend's build in the place of [build]'s; .cu is CUDA, and there is no .hip."},
+       apply_sources},
+      {{"backend", "include_dirs", texts, from_build, "Directories for #include."}, apply_include_dirs},
+      {{"backend", "cxx_flags", texts, from_build, "Flags for C and C++ units."}, apply_cxx_flags},
+      {{"backend", "cuda_flags", texts, "[]", "Flags of nvcc for CUDA units.", false, true},
+       apply_cuda_flags},
+      {{"backend", "link_flags", texts, from_build, "Flags for the link."}, apply_link_flags},
+      {{"backend", "libraries", texts, from_build, "Libraries to link, as after -l."}, apply_libraries},
+      {{"backend", "archs", texts, "[]",
+        "What the op supports: sm_90, sm_90a, compute_90 (PTX), or \"*\". Needed when there are CUDA "
+        "sources.",
+        false, true},
+       apply_archs},
+      {{"backend", "host_compiler", "string", "system",
+        "What compiles C and C++ units, and the host's part of CUDA units: as in [build], which does not "
+        "count here."},
+       apply_host_compiler},
       {{"workspace", "members", texts, "",
         "The workspace's ops: directories relative to this file, patterns allowed; those without a "
         "dcuop.toml are "
         "skipped."},
        apply_members},
   };
-  return table;
 }
 
 } // namespace

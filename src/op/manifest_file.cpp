@@ -13,11 +13,19 @@ namespace dcuop::op {
 namespace {
 
 const std::vector<std::string>& section_names() {
-  static const std::vector<std::string> names = {"op", "build", "verify", "workspace", "defaults"};
+  static const std::vector<std::string> names = {"op", "build", "backend", "verify", "workspace", "defaults"};
   return names;
 }
 
+/// "backend.host" for host.
+std::string section_of(const std::string& backend) {
+  return "backend." + backend;
+}
+
 bool belongs_in(const KeyInfo& key, const std::string& section) {
+  if (key.section == "backend") {
+    return section == section_of("cuda") || (section == section_of("host") && !key.cuda_only);
+  }
   return section == "defaults" ? key.in_defaults : key.section == section;
 }
 
@@ -25,7 +33,7 @@ bool belongs_in(const KeyInfo& key, const std::string& section) {
 std::optional<std::string> home_of(const std::string& name) {
   for (const KeyInfo& key : manifest_keys()) {
     if (key.name == name) {
-      return key.section;
+      return key.section == "backend" ? section_of("cuda") : key.section;
     }
   }
   return std::nullopt;
@@ -42,6 +50,9 @@ void check_key(const TomlFile& file, const TomlMember& member, const std::string
     return;
   }
   const std::string what = "unknown key '" + member.key + "' in [" + section + "]";
+  if (section == section_of("host") && (member.key == "archs" || member.key == "cuda_flags")) {
+    file.fail(member.place, what + "; a host build has no device code");
+  }
   if (const std::optional<std::string> home = home_of(member.key)) {
     file.fail(member.place, what + "; it belongs in [" + *home + "]");
   }
@@ -49,6 +60,24 @@ void check_key(const TomlFile& file, const TomlMember& member, const std::string
     file.fail(member.place, what + "; did you mean '" + *near + "'?");
   }
   file.fail(member.place, what, "[" + section + "] has: " + join(valid, ", "));
+}
+
+void check_backend(const TomlFile& file, const TomlMember& member) {
+  if (!backend_named(member.key)) {
+    file.fail(member.place, "'" + member.key + "' in [backend] is no backend that dcuop builds for",
+              "write [backend.host] or [backend.cuda]");
+  }
+  if (member.key == to_string(Backend::hip)) {
+    file.fail(member.place, "there is no [backend.hip]: [build] is the HIP build");
+  }
+  if (member.value.type != TomlNode::Type::table) {
+    file.fail(member.value.place,
+              "'" + member.key + "' in [backend] must be a table, not " + to_string(member.value.type),
+              "write [" + section_of(member.key) + "] on a line of its own");
+  }
+  for (const TomlMember& key : member.value.members) {
+    check_key(file, key, section_of(member.key));
+  }
 }
 
 void check_section(const TomlFile& file, const TomlMember& member) {
@@ -73,7 +102,11 @@ void check_section(const TomlFile& file, const TomlMember& member) {
     return; // no build reads it; contract.cpp does
   }
   for (const TomlMember& key : member.value.members) {
-    check_key(file, key, member.key);
+    if (member.key == "backend") {
+      check_backend(file, key);
+    } else {
+      check_key(file, key, member.key);
+    }
   }
 }
 
@@ -96,8 +129,20 @@ TomlFile read_manifest_file(const fs::path& path) {
 }
 
 bool describes_op(const TomlFile& manifest) {
-  return manifest.root().find("op") != nullptr || manifest.root().find("build") != nullptr ||
-         !opens_workspace(manifest);
+  const auto has = [&](const char* table) { return manifest.root().find(table) != nullptr; };
+  return has("op") || has("build") || has("backend") || !opens_workspace(manifest);
+}
+
+std::vector<Backend> backends_in(const TomlFile& manifest) {
+  std::vector<Backend> backends = {Backend::hip};
+  if (const TomlNode* tables = manifest.root().find("backend")) {
+    for (const Backend backend : {Backend::host, Backend::cuda}) {
+      if (tables->find(to_string(backend)) != nullptr) {
+        backends.push_back(backend);
+      }
+    }
+  }
+  return backends;
 }
 
 bool opens_workspace(const TomlFile& manifest) {

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <vector>
 
+#include "dcuop/op/op.hpp"
 #include "dcuop/op/toml_file.hpp"
 
 namespace dcuop::op {
@@ -15,6 +17,9 @@ inline constexpr const char* manifest_name = "dcuop.toml";
 
 /// What read_manifest_file() checks.
 void check_manifest(const TomlFile& file);
+
+/// Those that it has tables for, hip first.
+[[nodiscard]] std::vector<Backend> backends_in(const TomlFile& manifest);
 
 /// False for a file that only opens a workspace.
 [[nodiscard]] bool describes_op(const TomlFile& manifest);

@@ -33,6 +33,15 @@ bool Op::has_hip() const {
                      [](const Source& source) { return source.language == Language::hip; });
 }
 
+bool Op::has_cuda() const {
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const Source& source) { return source.language == Language::cuda; });
+}
+
+bool Op::has_backend(Backend wanted) const {
+  return std::find(backends.begin(), backends.end(), wanted) != backends.end();
+}
+
 // https://clang.llvm.org/docs/ClangOffloadBundler.html#target-id
 bool is_target_id(const std::string& text) {
   constexpr std::array<std::string_view, 2> features = {"sramecc", "xnack"};
@@ -52,6 +61,22 @@ bool is_target_id(const std::string& text) {
     rest.remove_prefix(1);
   }
   return rest.empty();
+}
+
+// https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#gpu-feature-list
+bool is_cuda_arch(const std::string& text) {
+  std::string_view rest = text;
+  for (const std::string_view prefix : {"sm_", "compute_"}) {
+    if (rest.starts_with(prefix)) {
+      rest.remove_prefix(prefix.size());
+      if (rest.ends_with('a') || rest.ends_with('f')) {
+        rest.remove_suffix(1);
+      }
+      return (rest.size() == 2 || rest.size() == 3) && rest.front() != '0' &&
+             std::all_of(rest.begin(), rest.end(), is_digit);
+    }
+  }
+  return false;
 }
 
 std::string processor_of(const std::string& target_id) {
@@ -98,6 +123,8 @@ std::string to_string(Language language) {
   switch (language) {
   case Language::hip:
     return "hip";
+  case Language::cuda:
+    return "cuda";
   case Language::cxx:
     return "cxx";
   case Language::c:
@@ -114,6 +141,32 @@ std::string to_string(HostCompiler compiler) {
     return "toolchain";
   }
   return "unknown";
+}
+
+std::string to_string(Backend backend) {
+  switch (backend) {
+  case Backend::hip:
+    return "hip";
+  case Backend::host:
+    return "host";
+  case Backend::cuda:
+    return "cuda";
+  }
+  return "unknown";
+}
+
+const std::vector<Backend>& all_backends() {
+  static const std::vector<Backend> all = {Backend::hip, Backend::host, Backend::cuda};
+  return all;
+}
+
+std::optional<Backend> backend_named(std::string_view name) {
+  for (const Backend backend : all_backends()) {
+    if (to_string(backend) == name) {
+      return backend;
+    }
+  }
+  return std::nullopt;
 }
 
 } // namespace dcuop::op

@@ -31,7 +31,7 @@ class Reader {
       add_file(item, path);
     }
   }
-  [[nodiscard]] std::vector<Source> take() { return std::move(sources_); }
+  [[nodiscard]] SourceList take() { return {std::move(sources_), std::move(places_)}; }
 
  private:
   void add_pattern(const TomlNode& item, const fs::path& pattern) {
@@ -84,6 +84,7 @@ class Reader {
       file_.fail(item.place, "source '" + relative.string() + "' is named twice");
     }
     sources_.push_back({relative, language});
+    places_.push_back(item.place);
   }
 
   [[noreturn]] void fail_missing(const TomlNode& item, const fs::path& path) const {
@@ -106,6 +107,7 @@ class Reader {
   const TomlFile& file_;
   const SourceBase& base_;
   std::vector<Source> sources_;
+  std::vector<Place> places_;
 };
 
 } // namespace
@@ -121,9 +123,10 @@ std::optional<Language> language_of(const fs::path& path) {
   return extension == ".c" ? std::optional(Language::c) : std::nullopt;
 }
 
-std::vector<Source> read_sources(const TomlFile& file, const TomlNode& node, const SourceBase& base) {
+SourceList read_sources(const TomlFile& file, const TomlNode& node, const std::string& name,
+                        const SourceBase& base) {
   Reader reader(file, base);
-  for (const TomlNode& item : file.texts_of(node, "'sources' in [build]")) {
+  for (const TomlNode& item : file.texts_of(node, name)) {
     reader.add(item);
   }
   return reader.take();

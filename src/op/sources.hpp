@@ -16,12 +16,17 @@ struct SourceBase {
   std::filesystem::path workspace_root;
 };
 
-/// Throws Error(usage): no such file (with the nearest), an unknown extension, a path that is absolute or
-/// outside the workspace, the same file twice.
-[[nodiscard]] std::vector<Source> read_sources(const TomlFile& file, const TomlNode& node,
-                                               const SourceBase& base);
+struct SourceList {
+  std::vector<Source> sources;
+  std::vector<Place> places; ///< where each was named
+};
 
-/// By the extension; nullopt for what is no source.
+/// `name` is how a complaint calls the key. Throws Error(usage): no such file (with the nearest), an unknown extension, a path that is absolute or
+/// outside the workspace, the same file twice.
+[[nodiscard]] SourceList read_sources(const TomlFile& file, const TomlNode& node, const std::string& name,
+                                      const SourceBase& base);
+
+/// By the extension, .cu being HIP; nullopt for what is no source.
 [[nodiscard]] std::optional<Language> language_of(const std::filesystem::path& path);
 
 } // namespace dcuop::op

@@ -25,7 +25,7 @@ class Selection {
 
   void add_where_one_stands();
   void add(const std::string& argument);
-  [[nodiscard]] std::vector<Op> read() const;
+  [[nodiscard]] std::vector<Op> read(Backend backend) const;
 
  private:
   void add_manifest(const fs::path& manifest);
@@ -45,7 +45,8 @@ std::vector<fs::path> members_of(const TomlFile& file);
 
 } // namespace
 
-std::vector<Op> select_ops(const std::vector<std::string>& arguments, const fs::path& working_directory) {
+std::vector<Op> select_ops(const std::vector<std::string>& arguments, const fs::path& working_directory,
+                           Backend backend) {
   Selection selection(fs::absolute(working_directory).lexically_normal());
   if (arguments.empty()) {
     selection.add_where_one_stands();
@@ -53,7 +54,7 @@ std::vector<Op> select_ops(const std::vector<std::string>& arguments, const fs::
   for (const std::string& argument : arguments) {
     selection.add(argument);
   }
-  return selection.read();
+  return selection.read(backend);
 }
 
 std::optional<Workspace> find_workspace(const fs::path& start) {
@@ -217,10 +218,11 @@ void Selection::add_manifest(const fs::path& manifest) {
   }
 }
 
-std::vector<Op> Selection::read() const {
+std::vector<Op> Selection::read(Backend backend) const {
   std::vector<Op> ops;
   ops.reserve(manifests_.size());
-  std::transform(manifests_.begin(), manifests_.end(), std::back_inserter(ops), read_op);
+  std::transform(manifests_.begin(), manifests_.end(), std::back_inserter(ops),
+                 [backend](const fs::path& manifest) { return read_op(manifest, backend); });
   return ops;
 }
 

@@ -16,10 +16,11 @@ struct Explanation {
       differences; ///< components first, then files; empty: nothing that the key holds
   std::size_t unchanged_components = 0;
   std::size_t unchanged_inputs = 0;
+  [[nodiscard]] bool is_of_other_backend() const;
 };
 
-/// nullopt when no earlier build of that op is in the cache. The nearest is the one with the fewest differing
-/// components; those that this directory asked for go before others of the same name.
+/// nullopt when no earlier build of that op is in the cache. The nearest is the one of the same backend, where
+/// there is one, with the fewest differing components; those that this directory asked for go before others of the same name.
 [[nodiscard]] std::optional<Explanation> explain(const key::Request& request, const store::Store& store,
                                                  DigestMemo& memo);
 

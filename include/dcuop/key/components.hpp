@@ -31,6 +31,9 @@ enum class Group {
 };
 [[nodiscard]] std::string_view to_string(Group group);
 
+/// The name of the component that says what an op is built for, of Group::op; absent for HIP.
+inline constexpr std::string_view backend_component = "backend";
+
 struct Component {
   Group group = Group::op;
   std::string name; ///< "binding.cpp", "HIPCC_COMPILE_FLAGS_APPEND", "clang"

@@ -15,7 +15,7 @@ struct Difference {
   std::string text; ///< one clause: "changed, read by binding.cpp and op_kernel.hip", "was empty, is \"-g\""
 };
 
-/// Components that differ, in the order of `now`, then those that only `before` has.
+/// Components that differ: the backend first, then in the order of `now`, then those that only `before` has.
 [[nodiscard]] std::vector<Difference> compare_components(const Components& before, const Components& now);
 
 /// A comparison of files in the same words.

@@ -21,9 +21,11 @@ using InlineFiles = std::map<std::string, std::string>;
 using PlaceFiles = std::function<std::filesystem::path(const InlineFiles&)>;
 
 /// The "ops" of a description: each {"label", "directory" or "files", "op": {...}, "build": {...}}, or
-/// {"label", "manifest"} for an op's directory that has a dcuop.toml. `label` says who asks, for messages
+/// {"label", "manifest", "backend"} for an op's directory that has a dcuop.toml; without "backend" `backend` counts, and
+/// of other ops not at all. `label` says who asks, for messages
 /// ("train.py:12"). Op::description says again what an op is, with its files placed; empty for a manifest's. Throws
 /// Error(usage) with what is wrong and where.
-[[nodiscard]] std::vector<Op> read_described(const nlohmann::json& ops, const PlaceFiles& place);
+[[nodiscard]] std::vector<Op> read_described(const nlohmann::json& ops, const PlaceFiles& place,
+                                             Backend backend = Backend::hip);
 
 } // namespace dcuop::op

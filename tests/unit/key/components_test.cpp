@@ -79,6 +79,19 @@ TEST(Explain, InWords) {
               ElementsAre("f are in another order"));
 }
 
+TEST(Explain, AnotherBackendIsSaidFirst) {
+  const Components hip = of({{Group::op, "artifact", "a.so"}, {Group::source, "k.hip", "1"}});
+  const Components host =
+      of({{Group::op, "artifact", "a.so"}, {Group::source, "h.cpp", "1"}, {Group::op, "backend", "host"}});
+  const Components cuda =
+      of({{Group::op, "artifact", "a.so"}, {Group::source, "h.cpp", "1"}, {Group::op, "backend", "cuda"}});
+  EXPECT_THAT(texts(hip, host),
+              ElementsAre("backend was \"hip\", is \"host\"", "h.cpp is new", "k.hip is gone"));
+  EXPECT_THAT(texts(host, hip),
+              ElementsAre("backend was \"host\", is \"hip\"", "k.hip is new", "h.cpp is gone"));
+  EXPECT_THAT(texts(host, cuda), ElementsAre("backend was \"host\", is \"cuda\""));
+}
+
 TEST(Explain, EqualNamesArePairedByContentFirst) {
   const Components before =
       of({{Group::toolchain, "linker ld", "one"}, {Group::toolchain, "linker ld", "two"}});

@@ -66,6 +66,29 @@ TEST_F(DescribedTest, AnOpsDirectoryIsReadFromItsManifest) {
   EXPECT_THAT(fault(json::array({both})), HasSubstr("are in the dcuop.toml of"));
 }
 
+TEST_F(DescribedTest, AManifestsOpIsReadForTheBackendThatIsAskedFor) {
+  write("a.cpp");
+  write("dcuop.toml", "[op]\nname = \"own\"\n[build]\nsources = [\"a.cpp\"]\n[backend.host]\n");
+  const json plain = {{"manifest", top().string()}};
+  EXPECT_EQ(read_described(json::array({plain}), no_files)[0].backend, Backend::hip);
+  EXPECT_EQ(read_described(json::array({plain}), no_files, Backend::host)[0].backend, Backend::host);
+  json asks = plain;
+  asks["backend"] = "host";
+  EXPECT_EQ(read_described(json::array({asks}), no_files)[0].backend, Backend::host);
+  asks["backend"] = "hip";
+  EXPECT_EQ(read_described(json::array({asks}), no_files, Backend::host)[0].backend, Backend::hip);
+  asks["backend"] = "musa";
+  EXPECT_THAT(fault(json::array({asks})), HasSubstr("\"backend\" must be hip, host or cuda"));
+}
+
+TEST_F(DescribedTest, WhatHasNoManifestHasOneBuild) {
+  write("src/a.cpp");
+  EXPECT_EQ(read_described(json::array({described()}), no_files, Backend::host)[0].backend, Backend::hip);
+  json asks = described();
+  asks["backend"] = "host";
+  EXPECT_THAT(fault(json::array({asks})), HasSubstr("\"backend\" is for a \"manifest\""));
+}
+
 TEST_F(DescribedTest, ComplaintsNameTheLabel) {
   write("src/a.cpp");
   json wrong = described();

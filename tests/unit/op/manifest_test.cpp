@@ -118,9 +118,9 @@ TEST_F(ManifestTest, NamesUnknownTablesWithTheNearest) {
   EXPECT_EQ(
       fault("name = \"x\"\n"),
       "ops/affine/dcuop.toml:1:1: error: unknown key 'name' outside of any table; 'name' belongs in [op]");
-  EXPECT_EQ(fault("[verification]\n"), "ops/affine/dcuop.toml:1:2: error: unknown table [verification] | the "
-                                       "tables are [op], [build], [verify], "
-                                       "[workspace], [defaults]");
+  EXPECT_EQ(fault("[verification]\n"),
+            "ops/affine/dcuop.toml:1:2: error: unknown table [verification] | the tables are [op], [build], "
+            "[backend], [verify], [workspace], [defaults]");
   EXPECT_EQ(fault("op = \"x\"\n"),
             "ops/affine/dcuop.toml:1:6: error: 'op' must be a table, not a string | write "
             "[op] on a line of its own");
@@ -288,6 +288,152 @@ TEST_F(ManifestTest, FaultsOfDefaultsAreTheRoots) {
               StartsWith("dcuop.toml:4:21: error: '-fplugin=x.so' in 'hip_flags' in [defaults] loads code"));
 }
 
+// Backends
+// ---------------------------------------------------------------------------------------------------
+
+class BackendTest : public ManifestTest {
+ protected:
+  std::filesystem::path manifest(const std::string& more, const std::string& build = {}) const {
+    for (const char* name : {"a.cpp", "b.cpp", "k.hip", "k.cu"}) {
+      write(std::filesystem::path("ops/affine") / name);
+    }
+    write("ops/affine/inc/op.h");
+    return write("ops/affine/dcuop.toml",
+                 "[build]\n" + (build.empty() ? "sources = [\"a.cpp\", \"k.hip\"]\n" : build) +
+                     "archs = [\"gfx906\"]\ncxx_flags = [\"-O2\"]\nhip_flags = [\"-ffast-math\"]\n"
+                     "libraries = [\"m\"]\nlink_flags = [\"-Wl,--as-needed\"]\ncxx_standard = 20\n"
+                     "host_compiler = \"toolchain\"\nallow_cpu_torch = true\n[build.arch_flags]\n"
+                     "gfx906 = [\"-DOLD\"]\n" +
+                     more);
+  }
+  std::string fault_for(Backend backend, const std::string& more, const std::string& build = {}) const {
+    const std::filesystem::path path = manifest(more, build);
+    return fault_of([&] { static_cast<void>(read_op(path, backend)); });
+  }
+  static std::vector<std::string> sources_of(const Op& op) {
+    std::vector<std::string> names;
+    for (const Source& source : op.sources) {
+      names.push_back(source.path.string() + " " + to_string(source.language));
+    }
+    return names;
+  }
+};
+
+constexpr const char* host_table = "[backend.host]\nsources = [\"a.cpp\", \"b.cpp\"]\n";
+constexpr const char* cuda_table = "[backend.cuda]\nsources = [\"a.cpp\", \"k.cu\"]\narchs = [\"sm_90\"]\n";
+
+TEST_F(BackendTest, AnOpIsForHipUnlessAskedOtherwise) {
+  const std::filesystem::path path = manifest(std::string(host_table) + cuda_table);
+  const Op op = read_op(path);
+  EXPECT_EQ(op.backend, Backend::hip);
+  EXPECT_THAT(op.backends, ElementsAre(Backend::hip, Backend::host, Backend::cuda));
+  EXPECT_THAT(backends_of(path), ElementsAre(Backend::hip, Backend::host, Backend::cuda));
+  EXPECT_THAT(sources_of(op), ElementsAre("a.cpp cxx", "k.hip hip"));
+  EXPECT_THAT(op.archs, ElementsAre("gfx906"));
+  EXPECT_THAT(read_op(write_op("ops/plain")).backends, ElementsAre(Backend::hip));
+}
+
+TEST_F(BackendTest, TakesFromBuildWhatItsTableDoesNotSet) {
+  const Op op = read_op(manifest(host_table), Backend::host);
+  EXPECT_EQ(op.backend, Backend::host);
+  EXPECT_THAT(sources_of(op), ElementsAre("a.cpp cxx", "b.cpp cxx"));
+  EXPECT_THAT(op.cxx_flags, ElementsAre("-O2"));
+  EXPECT_THAT(op.libraries, ElementsAre("m"));
+  EXPECT_THAT(op.link_flags, ElementsAre("-Wl,--as-needed"));
+  EXPECT_EQ(op.cxx_standard, 20);
+  EXPECT_TRUE(op.allow_cpu_torch);
+  EXPECT_TRUE(op.archs.empty());
+  EXPECT_TRUE(op.hip_flags.empty());
+  EXPECT_TRUE(op.arch_flags.empty());
+  EXPECT_EQ(op.host_compiler, HostCompiler::system) << "a machine without HIP has no toolchain of HIP";
+  EXPECT_FALSE(op.has_device_code());
+}
+
+TEST_F(BackendTest, WhatItsTableSetsReplacesTheOther) {
+  const Op host = read_op(manifest(std::string(host_table) +
+                                   "include_dirs = [\"inc\"]\ncxx_flags = [\"-DHOST\"]\nlink_flags = []\n"
+                                   "libraries = [\"numa\"]\nhost_compiler = \"toolchain\"\n"),
+                          Backend::host);
+  EXPECT_THAT(host.include_dirs, ElementsAre(top() / "ops/affine/inc"));
+  EXPECT_THAT(host.cxx_flags, ElementsAre("-DHOST"));
+  EXPECT_TRUE(host.link_flags.empty());
+  EXPECT_THAT(host.libraries, ElementsAre("numa"));
+  EXPECT_EQ(host.host_compiler, HostCompiler::toolchain);
+  const Op cuda =
+      read_op(manifest(std::string(cuda_table) + "cuda_flags = [\"-lineinfo\"]\n"), Backend::cuda);
+  EXPECT_THAT(sources_of(cuda), ElementsAre("a.cpp cxx", "k.cu cuda"));
+  EXPECT_THAT(cuda.cuda_flags, ElementsAre("-lineinfo"));
+  EXPECT_THAT(cuda.archs, ElementsAre("sm_90"));
+  EXPECT_TRUE(cuda.has_cuda());
+  EXPECT_FALSE(cuda.has_hip());
+}
+
+TEST_F(BackendTest, OneSourceCanBeHipAndCuda) {
+  const std::filesystem::path path =
+      manifest("[backend.cuda]\narchs = [\"sm_90a\"]\n", "sources = [\"a.cpp\", \"k.cu\"]\n");
+  EXPECT_THAT(sources_of(read_op(path)), ElementsAre("a.cpp cxx", "k.cu hip"));
+  EXPECT_THAT(sources_of(read_op(path, Backend::cuda)), ElementsAre("a.cpp cxx", "k.cu cuda"));
+}
+
+TEST_F(BackendTest, DeviceCodeIsNoPartOfAHostBuild) {
+  EXPECT_EQ(fault_for(Backend::host, "[backend.host]\n"),
+            "ops/affine/dcuop.toml:2:21: error: source 'k.hip' is device code, and the op is to be built for "
+            "host | "
+            "name the sources of that build in [backend.host]: sources = [\"binding.cpp\", \"op_host.cpp\"]");
+  EXPECT_THAT(fault_for(Backend::host, "[backend.host]\nsources = [\"a.cpp\", \"k.cu\"]\n"),
+              StartsWith("ops/affine/dcuop.toml:14:21: error: source 'k.cu' is device code"));
+  EXPECT_THAT(
+      fault_for(Backend::cuda, "[backend.cuda]\narchs = [\"sm_90\"]\n"),
+      StartsWith(
+          "ops/affine/dcuop.toml:2:21: error: source 'k.hip' is HIP, and the op is to be built for cuda"));
+  EXPECT_EQ(fault_for(Backend::host, "[backend.host]\narchs = [\"gfx906\"]\n"),
+            "ops/affine/dcuop.toml:14:1: error: unknown key 'archs' in [backend.host]; a host build has no "
+            "device code");
+}
+
+TEST_F(BackendTest, NamesTheBackendsThatThereAre) {
+  EXPECT_EQ(fault_for(Backend::cuda, host_table),
+            "ops/affine/dcuop.toml:1:1: error: the op has no [backend.cuda]; it is built for hip, host | say "
+            "there what "
+            "differs from [build], or choose another with --backend or DCUOP_BACKEND");
+  EXPECT_EQ(
+      fault_for(Backend::hip, "[backend.musa]\n"),
+      "ops/affine/dcuop.toml:13:10: error: 'musa' in [backend] is no backend that dcuop builds for | write "
+      "[backend.host] or [backend.cuda]");
+  EXPECT_EQ(fault_for(Backend::hip, "[backend.hip]\n"),
+            "ops/affine/dcuop.toml:13:10: error: there is no [backend.hip]: [build] is the HIP build");
+  EXPECT_THAT(
+      fault_for(Backend::hip, "[backend]\nhost = 1\n"),
+      StartsWith("ops/affine/dcuop.toml:14:8: error: 'host' in [backend] must be a table, not an integer"));
+  EXPECT_EQ(
+      fault_for(Backend::hip, "[backend.host]\nhip_flags = []\n"),
+      "ops/affine/dcuop.toml:14:1: error: unknown key 'hip_flags' in [backend.host]; it belongs in [build]");
+  EXPECT_EQ(fault_for(Backend::hip, "[backend.cuda]\ncuda_flag = []\n"),
+            "ops/affine/dcuop.toml:14:1: error: unknown key 'cuda_flag' in [backend.cuda]; did you mean "
+            "'cuda_flags'?");
+  EXPECT_EQ(
+      fault_in_build("cuda_flags = []"),
+      "ops/affine/dcuop.toml:3:1: error: unknown key 'cuda_flags' in [build]; it belongs in [backend.cuda]");
+}
+
+TEST_F(BackendTest, CudaArchsAreNvccs) {
+  EXPECT_EQ(
+      fault_for(Backend::cuda, "[backend.cuda]\nsources = [\"k.cu\"]\n"),
+      "ops/affine/dcuop.toml:14:11: error: the op has CUDA sources but names no archs for them | add to "
+      "[backend.cuda] what it supports: archs = [\"sm_90\"]");
+  EXPECT_THAT(
+      fault_for(Backend::cuda, "[backend.cuda]\nsources = [\"k.cu\"]\narchs = [\"gfx906\"]\n"),
+      StartsWith(
+          "ops/affine/dcuop.toml:15:10: error: 'gfx906' in 'archs' in [backend.cuda] is no arch of nvcc"));
+  for (const char* arch : {"sm_90", "sm_90a", "sm_100f", "compute_75", "compute_120"}) {
+    EXPECT_TRUE(is_cuda_arch(arch)) << arch;
+  }
+  for (const char* arch :
+       {"", "sm_", "sm_9", "sm_1000", "sm_09", "sm_90x", "sm_90aa", "SM_90", "90", "native", "sm90"}) {
+    EXPECT_FALSE(is_cuda_arch(arch)) << arch;
+  }
+}
+
 // The documentation
 // ------------------------------------------------------------------------------------------
 
@@ -297,6 +443,8 @@ TEST_F(ManifestTest, TheExampleShowsEveryKeyAndParses) {
   std::filesystem::copy_file(example, copy, std::filesystem::copy_options::overwrite_existing);
   write("binding.cpp");
   write("kernels/affine.hip");
+  write("kernels/affine.cu");
+  write("affine_host.cpp");
   write("include/op.h");
   write_op("ops/other");
   const Op op = read_op(copy);
@@ -307,6 +455,8 @@ TEST_F(ManifestTest, TheExampleShowsEveryKeyAndParses) {
   const Workspace workspace = find_workspace(top()).value();
   EXPECT_THAT(workspace.members, ElementsAre(top(), top() / "ops/other"));
   EXPECT_EQ(read_op(top() / "ops/other/dcuop.toml").arch_flags.size(), 1U);
+  EXPECT_FALSE(read_op(copy, Backend::host).has_device_code());
+  EXPECT_TRUE(read_op(copy, Backend::cuda).has_cuda());
 
   std::ifstream file(example);
   std::set<std::string> shown;
@@ -322,7 +472,9 @@ TEST_F(ManifestTest, TheExampleShowsEveryKeyAndParses) {
     }
   }
   for (const KeyInfo& key : manifest_keys()) {
-    EXPECT_TRUE(shown.contains(key.section + "/" + key.name)) << key.section << "/" << key.name;
+    const bool of_backend = key.section == "backend";
+    EXPECT_TRUE(shown.contains((of_backend ? "backend.cuda/" : key.section + "/") + key.name)) << key.name;
+    EXPECT_TRUE(!of_backend || key.cuda_only || shown.contains("backend.host/" + key.name)) << key.name;
     EXPECT_TRUE(!key.in_defaults || shown.contains("defaults/" + key.name)) << "defaults/" << key.name;
     EXPECT_TRUE(key.meaning.ends_with('.')) << key.name;
   }
