@@ -71,5 +71,6 @@ void add_env(Commands& commands);
 void add_doctor(Commands& commands);
 void add_rule(Commands& commands);
 void add_inspect(Commands& commands);
+void add_verify(Commands& commands);
 
 } // namespace dcuop::cli

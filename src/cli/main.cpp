@@ -149,6 +149,7 @@ int run_program(int argc, char** argv) {
   add_doctor(commands);
   add_rule(commands);
   add_inspect(commands);
+  add_verify(commands);
   add_env(commands);
   add_key(commands);
   add_explain(commands);

@@ -1,4 +1,4 @@
-"""python -m dcuop._verify REQUEST.json: runs the layers that the request names, shows, judges and keeps the result."""
+"""python -m dcuop._verify REQUEST.json...: for each op runs the layers that the request names, shows, judges and keeps the result."""
 
 from __future__ import annotations
 
@@ -17,12 +17,25 @@ Show = Callable[[Mapping[str, Any], str], None]  #: a result and the layer whose
 
 
 def main(arguments: List[str]) -> int:
-    """The exit code: 0 the gate is passed, 1 it is not, 2 a wrong request or contract, 3 no torch or device."""
-    if len(arguments) != 1:
+    """The exit code, of the first op whose is not 0: 0 the gate is passed, 1 it is not, 2 a wrong request or contract,
+    3 no torch or device."""
+    if not arguments:
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2
     try:
-        request = Request.read(arguments[0])
+        codes = [_verify(path) for path in arguments]
+        return next((code for code in codes if code != 0), 0)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read the rows has read enough. What is buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _verify(path: str) -> int:
+    try:
+        request = Request.read(path)
         if request.options.list:
             return _list(request)
         for report in request.options.reports:
@@ -32,12 +45,6 @@ def main(arguments: List[str]) -> int:
     except DcuopError as error:
         print(f"dcuop: {error}", file=sys.stderr)
         return error.exit_code if error.exit_code in (2, 3, 5) else 1
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # Whoever read the rows has read enough. What is buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
 
 
 def _list(request: Request) -> int:
