@@ -338,6 +338,8 @@ def test_a_right_operator_passes_every_case(bench: Bench, cases: Dict[str, Any],
 
 @pytest.mark.parametrize("kind, name, case, words", FAULTS, ids=[fault[1] for fault in FAULTS])
 def test_a_fault_is_found_by_its_case(bench: Bench, cases: Dict[str, Any], kind: str, name: str, case: str, words: str):
+    if name == "writes_behind_result" and not bench.memory.is_filled:
+        pytest.skip("malloc keeps what is free beside its lists here; the process of test_verify_runner.py forbids that")
     verdict = attempt(bench, cases[f"{name}/{case}"])
     assert verdict.status == "failed" and words in verdict.what, verdict
     right = attempt(bench, cases[f"{kind}/{case}"])

@@ -26,6 +26,7 @@ from dcuop._verify._matrix import chosen, matrix  # noqa: E402
 from dcuop._verify._shrink import smallest  # noqa: E402
 
 MORE = '''
+    import ctypes
     import os
     import random
     import signal
@@ -44,6 +45,10 @@ MORE = '''
             os.abort()
         if count == 33:
             os._exit(3)
+        if count == 61:
+            y = affine(x, scale, bias)
+            ctypes.memset(y.data_ptr() + 2 * count, 0, 2)
+            return y
         if count == 63:
             while True:
                 time.sleep(1)
@@ -124,9 +129,10 @@ def test_crashes_and_hangs_are_verdicts_and_the_others_run_on(verify: Verify):
     assert cases["size/31"]["what"] == "the process was ended by signal 11 (SIGSEGV); its last words: \"about to fail\""
     assert "signal 6 (SIGABRT)" in cases["size/32"]["what"]
     assert cases["size/33"]["what"] == "the process ended by itself, with exit code 3"
+    assert "memory behind the result was written" in cases["size/61"]["what"]
     assert cases["size/63"]["what"] == "it did not end within 2 s"
     failed = {name for name, case in cases.items() if case["status"] == "failed"}
-    assert failed == {"size/31", "size/32", "size/33", "size/63"}
+    assert failed == {"size/31", "size/32", "size/33", "size/61", "size/63"}
     assert {case["status"] for name, case in cases.items() if name not in failed} == {"passed"}
     smallest_form = cases["size/31"]["smallest"]
     assert smallest_form["shapes"] == {"x": [31]} and smallest_form["values"] == "zeros"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import sys
@@ -148,6 +149,10 @@ def _has_size(value: Any) -> bool:
 def _memory(bench: Bench) -> int:
     """Bytes: of the device's allocator, or resident ones of this process."""
     gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        # What malloc keeps of earlier cases would hide what is lost.
+        trim(0)
     if bench.device.type == "cuda":
         torch.cuda.synchronize()
         free, total = torch.cuda.mem_get_info()

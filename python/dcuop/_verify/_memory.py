@@ -6,7 +6,7 @@ Without it, a result often gets the memory of the one before, and with that the 
 from __future__ import annotations
 
 import ctypes
-from typing import Iterable, List
+from typing import Dict, Iterable, List
 
 import torch
 
@@ -18,14 +18,20 @@ _HEADER, _UNIT, _LEAST = 8, 16, 24
 #: torch's device allocator hands out multiples of this (kMinBlockSize,
 #: https://github.com/pytorch/pytorch/blob/v1.13.1/c10/cuda/CUDACachingAllocator.cpp).
 _DEVICE_UNIT = 512
+#: Pieces of one size that are taken to find a certain one.
+_MOST_PIECES = 64
 
 
 class FreshMemory:
-    """For one process; `device` is where results will be."""
+    """For one process; `device` is where results will be. `prepare`, a call, `called`, and in the end `is_spilled`."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._is_filled = device.type == "cpu" and _fill_what_malloc_gives()
+        #: Whether what torch allocates on the CPU holds the pattern.
+        self.is_filled = device.type == "cpu" and _fill_what_malloc_gives()
+        self._pieces: Dict[int, int] = {}  # address and bytes
+        self._allocations = 0
+        self._made = 0
 
     def prepare(self, like: Iterable[torch.Tensor]) -> None:
         """Before a call that will allocate such tensors."""
@@ -35,24 +41,45 @@ class FreshMemory:
         pieces = [torch.empty(_rounded(tensor), dtype=torch.uint8, device=tensor.device) for tensor in like]
         for piece in pieces:
             piece.fill_(_PATTERN)
+        self._pieces = {piece.data_ptr(): piece.numel() for piece in pieces}
+        del pieces[:]
+        self._allocations = _allocations(self._device)
 
-    def is_spilled(self, result: torch.Tensor) -> bool:
-        """Whether the bytes behind a result's memory were written. False where that cannot be known. One time in a
-        thousand those bytes were not filled before: what is meant holds for the same call again."""
+    def called(self) -> None:
+        """Right after the call."""
+        if self._device.type == "cuda":
+            self._made = _allocations(self._device) - self._allocations
+
+    def is_spilled(self, results: List[torch.Tensor]) -> bool:
+        """Whether the bytes behind the memory of results were written. False where that cannot be known. Takes the
+        results out of the list: on a device their memory has to be free.
+
+        On the CPU, one time in a thousand those bytes were not filled before: what is meant holds for the same call
+        again.
+        """
+        if self._device.type == "cpu":
+            return any([self._is_spilled_here(results.pop()) for _ in range(len(results))])
+        places = [(storage_address(tensor), storage_bytes(tensor)) for tensor in results]
+        known = self._made == len(places)
+        del results[:]
+        # With memory for other things beside its results, a call may have written those there.
+        return known and any([self._is_spilled_there(*place) for place in places])
+
+    def _is_spilled_here(self, result: torch.Tensor) -> bool:
         size = storage_bytes(result)
-        if size == 0 or result.device.type != "cpu" or not self._is_filled:
+        if size == 0 or result.device.type != "cpu" or not self.is_filled:
             return False
-        behind = max(_LEAST, (size + _HEADER + _UNIT - 1) // _UNIT * _UNIT - _HEADER) - size
-        found = ctypes.string_at(storage_address(result) + size, behind)
+        found = ctypes.string_at(storage_address(result) + size, _usable(size) - size)
         return any(byte != _PATTERN for byte in found) and _is_of_torch(result)
 
-    def is_spilled_on_device(self, address: int, size: int, device: torch.device) -> bool:
-        """The same for a result on a device, after it was freed: it held `size` bytes at `address`."""
-        whole = -(-size // _DEVICE_UNIT) * _DEVICE_UNIT
-        if size == 0 or whole == size:
-            return False
-        again = torch.empty(whole, dtype=torch.uint8, device=device)
-        return again.data_ptr() == address and bool((again[size:] != _PATTERN).any())
+    def _is_spilled_there(self, address: int, size: int) -> bool:
+        whole = self._pieces.get(address, 0)
+        kept: List[torch.Tensor] = []
+        while size < whole and len(kept) < _MOST_PIECES:
+            kept.append(torch.empty(whole, dtype=torch.uint8, device=self._device))
+            if kept[-1].data_ptr() == address:
+                return bool((kept[-1][size:] != _PATTERN).any())
+        return False
 
 
 def storage_address(tensor: torch.Tensor) -> int:
@@ -74,6 +101,15 @@ def _storage(tensor: torch.Tensor) -> "torch.UntypedStorage":
     return tensor.storage()._storage  # pylint: disable=protected-access
 
 
+def _usable(size: int) -> int:
+    """Bytes of what glibc gives for `size`, at least."""
+    return max(_LEAST, (size + _HEADER + _UNIT - 1) // _UNIT * _UNIT - _HEADER)
+
+
+def _allocations(device: torch.device) -> int:
+    return int(torch.cuda.memory_stats(device)["allocation.all.allocated"])
+
+
 def _rounded(tensor: torch.Tensor) -> int:
     return max(1, -(-tensor.numel() * tensor.element_size() // _DEVICE_UNIT)) * _DEVICE_UNIT
 
@@ -89,8 +125,7 @@ def _fill_what_malloc_gives() -> bool:
         for size in (1, 24, 100, 257, 1000, 5000, 65537, 300001):
             tensor = torch.empty(size, dtype=torch.uint8)
             kept.append(tensor)
-            behind = max(_LEAST, (size + _HEADER + _UNIT - 1) // _UNIT * _UNIT - _HEADER)
-            if set(ctypes.string_at(tensor.data_ptr(), behind)) != {_PATTERN}:
+            if set(ctypes.string_at(tensor.data_ptr(), _usable(size))) != {_PATTERN}:
                 return False
             tensor.zero_()
     return True

@@ -23,6 +23,9 @@ from ._verdict import Verdict
 _START_SECONDS = 180.0
 #: Seconds in which a process that was killed has to be gone.
 _END_SECONDS = 60.0
+#: For processes whose memory is watched: what is free is not kept beside malloc's lists, where it would not be filled
+#: (https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html).
+_TUNABLES = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")
 #: Bytes of what a process printed that are kept: the end.
 _KEPT_OUTPUT = 65536
 
@@ -32,7 +35,7 @@ class Runner:
 
     def __init__(self, request: Request) -> None:
         self._request = request
-        self._server: Optional[_Server] = None
+        self._servers: Dict[bool, _Server] = {}  # by whether memory is watched
         self._worker: Optional[_Worker] = None
         self.facts: Dict[str, str] = {}  #: "device", "torch", "python"; known once the operator is loaded
 
@@ -40,9 +43,10 @@ class Runner:
         return self
 
     def __exit__(self, *_: Any) -> None:
-        if self._server is not None:
-            self._server.end()
-            self._server = self._worker = None
+        self._worker = None
+        for server in self._servers.values():
+            server.end()
+        self._servers.clear()
 
     def start(self) -> None:
         """Raises DcuopError when the operator does not load."""
@@ -93,8 +97,9 @@ class Runner:
 
     def _started(self, watch_memory: bool = True) -> "_Worker":
         if self._worker is None:
-            self._server = self._server or _Server(self._request)
-            worker = _Worker(self._server)
+            if watch_memory not in self._servers:
+                self._servers[watch_memory] = _Server(self._request, watch_memory)
+            worker = _Worker(self._servers[watch_memory])
             limit = max(_START_SECONDS, self._request.options.timeout)
             answer = worker.ask({"request": self._request.raw, "watch_memory": watch_memory}, limit)
             if answer is None:
@@ -110,8 +115,11 @@ class Runner:
 class _Server:
     """The fork server: see there."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, watch_memory: bool) -> None:
         environment = {**os.environ, **request.environment()}
+        if watch_memory:
+            known = environment.get(_TUNABLES[0])
+            environment[_TUNABLES[0]] = f"{known}:{_TUNABLES[1]}" if known else _TUNABLES[1]
         package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         known = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = package + (os.pathsep + known if known else "")

@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import platform
+import resource
 import traceback
 from typing import Any, Dict, Optional, TextIO
 
@@ -22,6 +23,8 @@ def work(commands: int, answers: int) -> int:
     """Until there are no more commands: 0; 1 when this process is good for nothing more, which was answered. The first
     command is what to load: {"request": ..., "watch_memory": ...}."""
     faulthandler.enable()
+    # A crash is a verdict; a file of some GiB for each would fill the disk.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with os.fdopen(commands, encoding="utf-8") as lines, os.fdopen(answers, "w", encoding="utf-8") as replies:
         for descriptor in (commands, answers):
             # The operator's own children have no part in it.
