@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._contract import Argument
+from ._groups_values import layouts_of
 from ._maker import Maker
 
 
@@ -12,9 +13,17 @@ def add(maker: Maker) -> None:
         _add_equal_inputs(maker)
         return
     for argument in function.tensors:
-        if argument.name == function.inplace:
-            continue
-        _add_with_target(maker, argument, function.inplace)
+        if argument.name != function.inplace:
+            _add_with_target(maker, argument, function.inplace)
+    forms = {function.inplace: "expanded"}
+    name = f"{function.inplace}-overlaps-itself"
+    if "expanded" not in layouts_of(maker, function.argument(function.inplace)):
+        return
+    if "alias" in function.refuses:
+        fault = f"{function.inplace} whose elements share memory"
+        maker.add("alias", name, check="refused", forms=forms, options={"fault": fault})
+    else:
+        maker.skip("alias", name, "refuses does not name alias")
 
 
 def _add_equal_inputs(maker: Maker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Dict
 
 from ._cases import dims_for, primary
@@ -11,7 +12,7 @@ from ._maker import Maker
 
 DEVICE_ONLY = "device only"
 #: Just beyond what a signed 32-bit index reaches; the last block is not full.
-BEYOND_32_BITS = (1 << 31) + 257
+BEYOND_32_BITS = (1 << 31) + 256
 
 
 def add(maker: Maker) -> None:
@@ -35,4 +36,5 @@ def _beyond_32_bits(maker: Maker) -> Dict[str, Shape]:
     if LEADING in function.dimensions() and primary(function) != LEADING:
         size = 16 * maker.block + 1
         return {**dims_for(function, size, rows=1), LEADING: (BEYOND_32_BITS // size + 1,)}
-    return dims_for(function, BEYOND_32_BITS, rows=1)
+    fixed = math.prod(int(size) for size in function.tensors[0].shape if size.isdigit())
+    return dims_for(function, BEYOND_32_BITS // fixed + 1, rows=1)

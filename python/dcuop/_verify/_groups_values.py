@@ -128,9 +128,8 @@ def _add_layouts(maker: Maker) -> None:
         if "layout" in function.refuses:
             continue
         for form, dims in layouts_of(maker, argument).items():
-            if form == "expanded" and argument.name == function.inplace:
-                maker.skip("layout", f"{argument.name}=expanded", "an expanded tensor cannot be written in place")
-            else:
+            # Written in place, it is a case of aliases.
+            if form != "expanded" or argument.name != function.inplace:
                 maker.add("layout", f"{argument.name}={form}", dims=dims, forms={argument.name: form})
     if "layout" not in function.refuses and len(function.tensors) > 1:
         for form in ("transposed", "strided", "sliced"):
