@@ -14,13 +14,14 @@ tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-torch2 full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test test-torch2 gpu-test full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
 	@echo 'make demo     set-up, build, and a real operator from source to its error message'
 	@echo 'make test     set-up and all tests: format, unit tests, suites'
 	@echo 'make test-torch2  what concerns torch, against the newest torch of the package index (6 GB in build/)'
+	@echo 'make gpu-test  the operators on the device that torch sees; writes docs/results/gpu.md'
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make doctor-truth  the doctor against what really happens; writes docs/doctor-truth.md'
 	@echo 'make bench    how long a hit takes'
@@ -85,6 +86,10 @@ test-torch2:
 	@$(MAKE) --no-print-directory build
 	$(say) 'suites that concern torch, against torch 2'
 	@PYTHON='$(PYTHON)' JOBS='$(JOBS)' script/torch2
+
+gpu-test: build
+	$(say) 'the operators on a device'
+	@PYTHON='$(PYTHON)' script/gpu_test
 
 kill-test: build
 	$(say) 'a thousand builds killed'
