@@ -28,8 +28,8 @@ def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
     """The "gate" of a result: {"passed", "reasons", "not_judged", "demands"}.
 
     `demands` are those of [verify.gate], `layers` those that were asked for. "passed" is false for any reason; null
-    when nothing failed but a demand could not be judged here: its layer was not asked for, or it is one of time and the
-    grid is emulated. A demand that could have been measured and was not is a reason.
+    when nothing failed but a demand could not be judged here: its layer was not asked for, it is one of time and the grid
+    is emulated, or one of ULP and the result float64. A demand that could have been measured and was not is a reason.
     """
     reasons: List[_Said] = [*_correctness(result, layers), *_broken(result, layers)]
     open_: List[_Said] = []
@@ -42,6 +42,8 @@ def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
             open_.append(_Said(demand, "gate_emulated", {"demand": demand}))
         else:
             reasons += _JUDGES[demand](result, limit)
+            if demand == "max_ulp":
+                open_ += _without_truth(result)
     passed: Optional[bool] = False if reasons else None if open_ else True
     return {
         "passed": passed,
@@ -99,13 +101,18 @@ def _max_ulp(result: Json, limit: float) -> List[_Said]:
     for row in rows:
         measured = row.get("vs_float64")
         if not measured or measured.get("max_ulp") is None:
-            if not row.get("exact_dtype"):
+            if not row.get("exact_dtype") and not row.get("no_truth"):
                 said.append(_not_measured("max_ulp", _where(row), row.get("vs_float64_unknown") or row.get("unknown")))
         elif measured["max_ulp"] > limit or measured["unmatched"]:
             key = "gate_unmatched" if measured["unmatched"] else "gate_max_ulp"
             values = {"where": _where(row), "ulp": measured["max_ulp"], "limit": limit, "count": measured["unmatched"]}
             said.append(_Said("max_ulp", key, values))
     return said
+
+
+def _without_truth(result: Json) -> List[_Said]:
+    rows, _ = _functions(result, "max_ulp")
+    return [_Said("max_ulp", "gate_no_truth", {"where": _where(row)}) for row in rows if row.get("no_truth")]
 
 
 def _speedup(result: Json, limit: float) -> List[_Said]:

@@ -142,6 +142,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "schedule_with FMA": ("{dtype} with FMA", "{dtype} 带 FMA"),
     "word_one rounding": ("one rounding", "仅舍入一次"),
     "word_each operation rounded": ("each operation rounded", "每次运算都舍入"),
+    "word_each operation and scalar rounded": ("each operation and scalar rounded", "每次运算和标量都舍入"),
     "word_FMA": ("FMA", "FMA"),
     "word_FMA of the second product": ("FMA of the second product", "第二个乘积用 FMA"),
     "word_as the framework here": ("as the framework here", "与此处的框架相同"),
@@ -149,6 +150,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "inputs": ("Inputs: {inputs}; {count:count} elements of results.", "输入：{inputs}；结果共 {count:count} 个元素。"),
     "word_every value": ("every value of the dtype", "该类型的每个值"),
     "word_samples": ("samples of every binade", "各二进阶的样本"),
+    "word_random": ("random values within the contract's ranges", "约定范围内的随机值"),
     "worst": ("The largest error:", "最大误差："),
     "labelled": ("{label}: {text}", "{label}：{text}"),
     # Micro
@@ -209,6 +211,10 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "gate_emulated": (
         "{demand} was not measured here: the grid is emulated, and its times say nothing of a device.",
         "{demand} 在此未测量：网格是模拟的，其时间不反映设备性能。",
+    ),
+    "gate_no_truth": (
+        "{where}: max_ulp is not judged, as nothing wider than float64 says what is right.",
+        "{where}：不判定 max_ulp，因为没有比 float64 更宽的基准。",
     ),
     "gate_max_ulp": (
         "{where}: {ulp:ulp} ULP from float64, at most {limit:ulp} is allowed.",
