@@ -1,0 +1,206 @@
+"""The micro layer: how long a call takes beside the framework's own path, and what that is worth."""
+
+from __future__ import annotations
+
+import functools
+import math
+import time
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from ._clock import calls_for, clock_of, warm_up
+from ._contract import LEADING, Function, Request
+from ._expressions import evaluate
+from ._inputs import plain_arguments
+from ._results import spread
+from ._schedules import first_line
+from ._target import Arguments, Target, copied
+
+#: Seconds that a size may take; then there are fewer runs, but no fewer than these.
+_BUDGET, _BUDGET_EMULATED = 20.0, 4.0
+_LEAST_RUNS = 3
+#: Microseconds of calls before the first sample: a device that was idle raises its clocks meanwhile.
+_WARM_US = 100000.0
+
+
+class _Works(NamedTuple):
+    """The same call in three ways; None for what cannot be done here, and why."""
+
+    candidate: Callable[[], Any]
+    reference: Optional[Callable[[], Any]]
+    copy: Optional[Callable[[], Any]]
+    why: str
+
+
+def run(target: Target, request: Request, progress: Any, clock: Any = None) -> Dict[str, Any]:
+    """The "micro" of a result (docs/verify.md). `clock` has measure(work, calls) and a name; default: the device's, or
+    the host's. What fails is said in the result."""
+    since = time.monotonic()
+    progress.start("micro")
+    clock = clock if clock is not None else clock_of(target.device)
+    bench = _Bench(target, request, clock)
+    work = [(function, dtype) for function in request.contract.functions for dtype in function.dtypes]
+    rows: List[Dict[str, Any]] = []
+    for function, dtype in work:
+        points = []
+        for elements in sorted(set(request.contract.micro.sizes)):
+            progress.update(f"{function.name} {dtype}, {elements} elements", len(rows), len(work))
+            points.append(bench.point(function, dtype, elements))
+        rows.append({"function": function.name, "dtype": dtype, "points": points, **bench.break_even(points)})
+    progress.finish()
+    return {
+        "emulated": bench.emulated,
+        "clock": clock.name,
+        "build_seconds": request.build.get("seconds"),
+        "functions": rows,
+        "seconds": time.monotonic() - since,
+    }
+
+
+class _Bench:
+    def __init__(self, target: Target, request: Request, clock: Any) -> None:
+        self.emulated = not request.has_device
+        self._target = target
+        self._request = request
+        self._clock = clock
+
+    def point(self, function: Function, dtype: str, elements: int) -> Dict[str, Any]:
+        """One size of one function: an element of "points"."""
+        empty = dict.fromkeys(
+            ("candidate_us", "reference_us", "copy_us", "inner", "speedup", "bytes", "flops", "gbps", "gflops"), None
+        )
+        point: Dict[str, Any] = {"n": elements, **empty, "copy_gbps": None, "of_copy": None, "unknown": ""}
+        try:
+            arguments = plain_arguments(function, dtype, elements, self._target.device, seed=self._request.options.seed)
+            first = arguments[function.tensors[0].name]
+            point["n"] = first.numel()
+            self._count(function, arguments, point)
+            with torch.no_grad():
+                works = self._works(
+                    function, dtype, arguments, point["bytes"] or 2 * first.numel() * first.element_size()
+                )
+                self._time(works, point)
+        except Exception as error:  # pylint: disable=broad-except
+            _add_reason(point, f"the function failed: {first_line(error)}")
+        finally:
+            if self._target.device.type == "cuda":
+                torch.cuda.empty_cache()
+        return point
+
+    def _count(self, function: Function, arguments: Arguments, point: Dict[str, Any]) -> None:
+        names = counts(function, arguments)
+        for key, text in (("bytes", function.bytes), ("flops", function.flops)):
+            if text is not None:
+                try:
+                    point[key] = evaluate(text, names)
+                except ValueError as error:
+                    _add_reason(point, f"{key}: {error}")
+
+    def _works(self, function: Function, dtype: str, arguments: Arguments, traffic: float) -> _Works:
+        candidate = functools.partial(self._target.callable(function), **copied(arguments))
+        reference: Optional[Callable[[], Any]] = functools.partial(self._target.formula(function), **copied(arguments))
+        why = ""
+        try:
+            assert reference is not None
+            reference()
+        except Exception as error:  # pylint: disable=broad-except
+            reference = None
+            why = f"the formula does not run in {dtype} on {self._target.device.type}: {first_line(error)}"
+        copy = None
+        if not self.emulated:
+            # As many bytes read and written as the call has.
+            source = torch.empty(max(1, int(traffic / 2)), dtype=torch.uint8, device=self._target.device)
+            copy = functools.partial(torch.empty_like(source).copy_, source)
+        return _Works(candidate, reference, copy, why)
+
+    def _time(self, works: _Works, point: Dict[str, Any]) -> None:
+        timed = [work for work in works[:3] if work is not None]
+        warm_up(self._clock, timed, 0.0 if self.emulated else _WARM_US)
+        compared = [works.candidate, *([works.reference] if works.reference is not None else [])]
+        # The same number of calls in a sample of each.
+        inner = max(calls_for(self._clock, work) for work in compared)
+        calls = {id(work): inner for work in compared}
+        if works.copy is not None:
+            calls[id(works.copy)] = calls_for(self._clock, works.copy)
+        samples = self._interleaved(timed, calls)
+        candidate = samples[id(works.candidate)]
+        point.update(inner=inner, candidate_us=spread(candidate))
+        _add_reason(point, works.why)
+        if works.reference is not None:
+            reference = samples[id(works.reference)]
+            point["reference_us"] = spread(reference)
+            point["speedup"] = spread([one / other for one, other in zip(reference, candidate)])
+        _rates(point, samples[id(works.copy)] if works.copy is not None else None)
+
+    def _interleaved(self, works: Sequence[Any], calls: Mapping[int, int]) -> Dict[int, List[float]]:
+        """Times a call, in the order of the runs: the works take turns, and the first of a run is the last of the next,
+        so that what drifts meets all of them alike."""
+        samples: Dict[int, List[float]] = {id(work): [] for work in works}
+        left = (_BUDGET_EMULATED if self.emulated else _BUDGET) * 1e6
+        wanted = max(1, self._request.contract.micro.runs)
+        for run_ in range(wanted):
+            took = 0.0
+            for work in works if run_ % 2 == 0 else works[::-1]:
+                sample = self._clock.measure(work, calls[id(work)])
+                samples[id(work)].append(sample / calls[id(work)])
+                took += sample
+            left -= took
+            if left < took and run_ + 1 >= min(_LEAST_RUNS, wanted):
+                break
+        return samples
+
+    def break_even(self, points: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
+        """After how many calls of the largest size the build has paid: "break_even_calls" and its kin."""
+        found: Dict[str, Any] = {"break_even_calls": None, "never_pays": False, "break_even_why": "", "unknown": ""}
+        build = self._request.build.get("seconds")
+        point = max(points, key=lambda one: one["n"], default=None)
+        if not any(each["candidate_us"] for each in points):
+            found["unknown"] = next((each["unknown"] for each in points if each["unknown"]), "no sizes")
+        if self.emulated:
+            found["break_even_why"] = "the grid is emulated: nothing says when a build pays on a device"
+        elif build is None:
+            found["break_even_why"] = "how long the build took is not known"
+        elif point is None or not point["reference_us"] or not point["candidate_us"]:
+            found["break_even_why"] = (point or {}).get("unknown") or "there is no reference to compare with"
+        else:
+            saved = point["reference_us"]["median"] - point["candidate_us"]["median"]
+            if saved > 0:
+                found["break_even_calls"] = math.ceil(build * 1e6 / saved)
+            else:
+                found.update(never_pays=True, break_even_why="a call is no faster than the reference's")
+        return found
+
+
+def counts(function: Function, arguments: Arguments) -> Dict[str, float]:
+    """What `bytes` and `flops` may name: n and size of the first tensor, and every dimension's name. Where a dimension
+    is called n or size, these remain the first tensor's."""
+    names: Dict[str, float] = {}
+    for argument in function.tensors:
+        value = arguments[argument.name]
+        if argument.broadcast:
+            continue
+        # From both ends, as "..." may stand for any number.
+        at = argument.shape.index(LEADING) if LEADING in argument.shape else len(argument.shape)
+        pairs: List[Tuple[str, int]] = list(zip(argument.shape[:at], value.shape))
+        pairs += list(zip(reversed(argument.shape[at + 1 :]), reversed(value.shape)))
+        names.update({name: float(size) for name, size in pairs if not name.isdigit()})
+    first = arguments[function.tensors[0].name]
+    return {**names, "n": float(first.numel()), "size": float(first.element_size())}
+
+
+def _add_reason(point: Dict[str, Any], why: str) -> None:
+    point["unknown"] = "; ".join(one for one in (point["unknown"], why) if one)
+
+
+def _rates(point: Dict[str, Any], copies: Optional[Sequence[float]]) -> None:
+    us = point["candidate_us"]["median"]
+    if point["bytes"]:
+        point["gbps"] = point["bytes"] / us / 1e3
+    if point["flops"]:
+        point["gflops"] = point["flops"] / us / 1e3
+    if copies is not None:
+        point["copy_us"] = spread(copies)
+        if point["bytes"]:
+            point["copy_gbps"] = point["bytes"] / point["copy_us"]["median"] / 1e3
+            point["of_copy"] = point["gbps"] / point["copy_gbps"]
