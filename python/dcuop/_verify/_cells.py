@@ -55,7 +55,7 @@ def shapes_of(call: Json) -> str:
 
 
 def metric_titles(layer: Json, words: Words) -> List[str]:
-    return [words.say("path"), str(layer["metric"]), "p10 – p90", words.say("runs"), words.say("change")]
+    return [words.say("path"), str(layer["metric"]), "p10 – p90", words.say("runs"), words.say("better_by")]
 
 
 def metric_rows(layer: Json, words: Words) -> List[List[str]]:

@@ -78,6 +78,8 @@ def end_to_end(result: Json, words: Words) -> Optional[Markup]:
             table([Column(titles[0]), *(Column(title, "num") for title in titles[1:])], metric_rows(layer, words))
         )
     parts += _counts(layer, words)
+    if layer.get("counts_why"):
+        parts.append(tag("p", layer["counts_why"], style="faint"))
     if layer.get("calls"):
         columns = [
             Column(words.say("function")),

@@ -180,16 +180,15 @@ def _e2e(result: Json, words: Words) -> Tuple[str, List[str]]:
     parts = []
     if layer.get("change"):
         change = layer["change"]
-        parts.append(
-            words.say(
-                "e2e_change", metric=layer["metric"], change=change["median"], p10=change["p10"], p90=change["p90"]
-            )
-        )
+        key, share = ("e2e_better" if change["median"] >= 0 else "e2e_worse"), abs(change["median"])
+        parts.append(words.say(key, metric=layer["metric"], share=share, p10=change["p10"], p90=change["p90"]))
         if layer.get("emulated"):
             parts.append(words.say("e2e_emulated"))
     if layer.get("calls"):
         parts.append(words.say("e2e_calls", count=sum(call["count"] for call in layer["calls"])))
     parts += _added(layer, words)
+    if layer.get("counts_why"):
+        parts.append(layer["counts_why"])
     return BAD if layer.get("error") else PLAIN, lines + ([" · ".join(parts)] if parts else [])
 
 

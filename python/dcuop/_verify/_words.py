@@ -168,9 +168,13 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     ),
     # End to end
     "no_script": ("no script declared ([verify.e2e])", "未声明脚本（[verify.e2e]）"),
-    "e2e_change": (
-        "{metric} {change:change} (p10 to p90: {p10:change} to {p90:change})",
-        "{metric} {change:change}（p10 至 p90：{p10:change} 至 {p90:change}）",
+    "e2e_better": (
+        "{metric} {share:percent} better (p10 to p90: {p10:change} to {p90:change})",
+        "{metric} 变好 {share:percent}（p10 至 p90：{p10:change} 至 {p90:change}）",
+    ),
+    "e2e_worse": (
+        "{metric} {share:percent} worse (p10 to p90: {p10:change} to {p90:change})",
+        "{metric} 变差 {share:percent}（p10 至 p90：{p10:change} 至 {p90:change}）",
     ),
     "e2e_emulated": ("on the emulated grid: says nothing of a device", "在模拟网格上：不反映设备性能"),
     "e2e_calls": ("{count:count} calls of the operator", "调用算子 {count:count} 次"),
@@ -237,8 +241,8 @@ _TABLE: Dict[str, Tuple[str, str]] = {
         "{where}：调用 {calls:count} 次后才抵偿构建时间，最多允许 {limit:count} 次。",
     ),
     "gate_e2e": (
-        "{metric} changes by {change:change}, at least {limit:change} is demanded.",
-        "{metric} 变化 {change:change}，至少要求 {limit:change}。",
+        "{metric} gets better by {change:change}, at least {limit:change} is demanded.",
+        "{metric} 变好 {change:change}，至少要求 {limit:change}。",
     ),
     # Compare
     "against": ("against {entry} of {when}", "与 {entry}（{when}）相比"),
@@ -329,6 +333,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "now": ("Now", "现在"),
     "verdict": ("Verdict", "结论"),
     "change": ("Change", "变化"),
+    "better_by": ("Better by", "变好"),
     "demanded": ("Demanded", "要求"),
     "carried": ("measured {when}, in an earlier run on this entry", "由此条目的较早运行于 {when} 测得"),
     "env_op": ("Operator", "算子"),
