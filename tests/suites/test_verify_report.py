@@ -398,8 +398,8 @@ def test_what_fails_without_any_demand():
     nothing = sample.passing()
     nothing["correctness"].update(passed=0, cases=[])
     assert reasons(nothing) == (False, ["No correctness case ran here (2 skipped)."])
-    del nothing["correctness"]
-    assert reasons(nothing) == (False, ["The layer correctness gave no result."])
+    del nothing["correctness"], nothing["micro"]
+    assert reasons(nothing) == (False, [f"The layer {layer} gave no result." for layer in ("correctness", "micro")])
 
 
 def test_what_could_not_be_measured_does_not_pass():

@@ -59,11 +59,9 @@ def exit_code(gate: Json) -> int:
 
 
 def _correctness(result: Json, layers: Sequence[str]) -> List[_Said]:
-    if "correctness" not in layers:
-        return []
     layer = result.get("correctness")
-    if layer is None:
-        return [_Said("correctness", "gate_no_layer", {"layer": "correctness"})]
+    if "correctness" not in layers or layer is None:
+        return []
     if layer["failed"]:
         first = next((case["id"] for case in layer.get("cases", ()) if case["status"] == "failed"), "")
         of = layer["failed"] + layer["passed"]
@@ -74,10 +72,12 @@ def _correctness(result: Json, layers: Sequence[str]) -> List[_Said]:
 
 
 def _broken(result: Json, layers: Sequence[str]) -> List[_Said]:
+    """Layers that broke off, and an end-to-end script that failed."""
+    said = [_Said(layer, "gate_no_layer", {"layer": layer}) for layer in layers if layer not in result]
     e2e = result.get("e2e") or {}
     if "e2e" in layers and e2e.get("error"):
-        return [_Said("e2e", "gate_e2e_error", {"why": e2e["error"]})]
-    return []
+        said.append(_Said("e2e", "gate_e2e_error", {"why": e2e["error"]}))
+    return said
 
 
 def _not_measured(demand: str, where: str, why: Optional[str]) -> _Said:
