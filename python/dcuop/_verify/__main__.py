@@ -1,4 +1,4 @@
-"""python -m dcuop._verify REQUEST.json...: for each op runs the layers that the request names, shows, judges and keeps the result."""
+"""python -m dcuop._verify REQUEST.json...: for each op runs the layers that are asked for, shows and keeps the result."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _verify(path: str) -> int:
             return _list(request)
         for report in request.options.reports:
             _reports.check(report)
-        with Progress() as progress:
+        with Progress(enabled=not request.options.quiet) as progress:
             return _finish(request, _measure(request, progress, _shown(request)), _shown(request))
     except DcuopError as error:
         print(f"dcuop: {error}", file=sys.stderr)
@@ -97,7 +97,7 @@ def head(request: Request, facts: Mapping[str, str]) -> Dict[str, Any]:
         "when": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seed": request.options.seed,
         "seconds": 0.0,
-        "build": dict(request.build),
+        "build": dict(request.build or {}),
     }
 
 

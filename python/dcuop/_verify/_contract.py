@@ -200,6 +200,7 @@ class Options:
     reports: Tuple[str, ...] = ()
     compare: Optional[str] = None
     json: bool = False
+    quiet: bool = False
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Options":
@@ -220,7 +221,7 @@ class Request:
     options: Options
     raw: Mapping[str, Any]
     backend_origin: str = ""
-    build: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    build: Optional[Mapping[str, Any]] = None  #: "seconds", "hit"; None when nothing was built
     cache_dir: str = ""
     language: str = "en"
 

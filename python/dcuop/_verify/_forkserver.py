@@ -1,7 +1,5 @@
 """Starts the processes that run the operator. torch is imported here, once: a new process takes milliseconds.
 
-    python -m dcuop._verify._forkserver SOCKET      the number of a stream socket's descriptor
-
 Nothing is computed here, so that no thread of torch's is lost in a fork. A process for each message; it gets the three
 descriptors that come with it (commands, answers, output). Its number is answered, and its wait status when it has
 ended, by itself or because the socket said so or was closed. What it started itself ends with it.
@@ -32,6 +30,7 @@ def send_descriptors(control: socket.socket, descriptors: List[int]) -> None:
 
 
 def main() -> int:
+    """sys.argv[1]: the number of a stream socket's descriptor."""
     control = socket.socket(fileno=int(sys.argv[1]))
     woken, wake = os.pipe()
     for descriptor in (woken, wake):
@@ -127,7 +126,3 @@ def _tell(control: socket.socket, what: Dict[str, int]) -> None:
         control.sendall((json.dumps(what) + "\n").encode("ascii"))
     except OSError:
         sys.exit(0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

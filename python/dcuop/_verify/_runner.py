@@ -26,6 +26,13 @@ _END_SECONDS = 60.0
 #: For processes whose memory is watched: what is free is not kept beside malloc's lists, where it would not be filled
 #: (https://www.gnu.org/software/libc/manual/html_node/Memory-Allocation-Tunables.html).
 _TUNABLES = ("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0")
+# Not with -m: a json.py in the working directory would be run.
+_FORKSERVER = """
+import sys
+sys.path = [path for path in sys.path if path]
+from dcuop._verify._forkserver import main
+sys.exit(main())
+"""
 #: Bytes of what a process printed that are kept: the end.
 _KEPT_OUTPUT = 65536
 
@@ -127,7 +134,7 @@ class _Server:
         with theirs:
             # A session of its own: Ctrl-C is ours to deal with, and closing the socket ends it.
             self._process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [sys.executable, "-m", "dcuop._verify._forkserver", str(theirs.fileno())],
+                [sys.executable, "-c", _FORKSERVER, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=(theirs.fileno(),),
