@@ -383,11 +383,31 @@ def test_the_gate_passes_what_is_demanded_and_measured():
             40000,
             "affine float16: pays for its build after 41,000 calls, at most 40,000 are allowed.",
         ),
-        ("e2e", 0.11, "steps_per_second gets better by +10 %, at least +11 % is demanded."),
+        (
+            "e2e",
+            0.111,
+            "steps_per_second: +10 % (p10 to p90: +9.0 % to +11 %), where more is better; at least +11 % is demanded.",
+        ),
     ],
 )
 def test_a_demand_that_is_not_met(demand, limit, reason):
     assert reasons(sample.passing(), **{demand: limit}) == (False, [reason])
+
+
+def test_a_script_whose_runs_differ_by_more_than_what_is_missing_is_not_judged():
+    passed, said = reasons(sample.passing(), e2e=0.105)
+    assert passed is None and said == [
+        "e2e is not judged: steps_per_second changed by +10 %, and the runs differ by more than what is missing to +10 %"
+        " (p10 to p90: +9.0 % to +11 %). More runs would tell."
+    ]
+
+
+def test_float64_has_nothing_to_be_judged_by():
+    result = sample.passing()
+    wide = {**result["numerics"]["functions"][0], "dtype": "float64", "vs_float64": None, "no_truth": True}
+    result["numerics"]["functions"].append(wide)
+    said = ["affine float64: max_ulp is not judged, as nothing wider than float64 says what is right."]
+    assert reasons(result, max_ulp=1) == (None, said)
 
 
 def test_what_fails_without_any_demand():

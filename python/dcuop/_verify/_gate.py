@@ -29,7 +29,7 @@ def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
 
     `demands` are those of [verify.gate], `layers` those that were asked for. "passed" is false for any reason; null
     when nothing failed but a demand could not be judged here: its layer was not asked for, it is one of time and the grid
-    is emulated, or one of ULP and the result float64. A demand that could have been measured and was not is a reason.
+    is emulated, one of ULP and the result float64, or one of a script whose runs differ too much. A demand that could have been measured and was not is a reason.
     """
     reasons: List[_Said] = [*_correctness(result, layers), *_broken(result, layers)]
     open_: List[_Said] = []
@@ -42,8 +42,7 @@ def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
             open_.append(_Said(demand, "gate_emulated", {"demand": demand}))
         else:
             reasons += _JUDGES[demand](result, limit)
-            if demand == "max_ulp":
-                open_ += _without_truth(result)
+            open_ += _undecided(result, demand, limit)
     passed: Optional[bool] = False if reasons else None if open_ else True
     return {
         "passed": passed,
@@ -110,9 +109,16 @@ def _max_ulp(result: Json, limit: float) -> List[_Said]:
     return said
 
 
-def _without_truth(result: Json) -> List[_Said]:
-    rows, _ = _functions(result, "max_ulp")
-    return [_Said("max_ulp", "gate_no_truth", {"where": _where(row)}) for row in rows if row.get("no_truth")]
+def _undecided(result: Json, demand: str, limit: float) -> List[_Said]:
+    """What was measured and does not tell: ULP of float64, and a script whose runs differ by more than what is missing."""
+    if demand == "max_ulp":
+        rows, _ = _functions(result, "max_ulp")
+        return [_Said("max_ulp", "gate_no_truth", {"where": _where(row)}) for row in rows if row.get("no_truth")]
+    e2e = result.get("e2e") or {}
+    if demand == "e2e" and e2e.get("change") and not e2e.get("error"):
+        if e2e["change"]["median"] < limit <= e2e["change"]["p90"]:
+            return [_Said("e2e", "gate_e2e_noise", _e2e_values(e2e, limit))]
+    return []
 
 
 def _speedup(result: Json, limit: float) -> List[_Said]:
@@ -148,10 +154,19 @@ def _e2e(result: Json, limit: float) -> List[_Said]:
         return []  # said already
     if not e2e.get("change"):
         return [_not_measured("e2e", "", None if e2e else "no script is declared in [verify.e2e]")]
-    change = e2e["change"]["median"]
-    if change < limit:
-        return [_Said("e2e", "gate_e2e", {"metric": e2e["metric"], "change": change, "limit": limit})]
-    return []
+    change = e2e["change"]
+    if change["median"] >= limit or change["p90"] >= limit:
+        return []
+    return [_Said("e2e", "gate_e2e", _e2e_values(e2e, limit))]
+
+
+def _e2e_values(e2e: Json, limit: float) -> Dict[str, Any]:
+    change = e2e["change"]
+    return {"metric": e2e["metric"], "change": change["median"], **_ends(change), "limit": limit}
+
+
+def _ends(stat: Json) -> Dict[str, Any]:
+    return {name: stat[name] for name in ("p10", "p90")}
 
 
 _JUDGES = {"max_ulp": _max_ulp, "speedup": _speedup, "break_even": _break_even, "e2e": _e2e}

@@ -50,7 +50,9 @@ def _micro_of(one: Json, words: Words) -> Markup:
     if one.get("break_even_calls") is not None:
         parts.append(tag("p", words.say("pays", calls=one["break_even_calls"])))
     elif one.get("break_even_why"):
-        parts.append(tag("p", one["break_even_why"], style="faint"))
+        why = one["break_even_why"]
+        shown = words.say("labelled", label=words.say("pays_never"), text=why) if one.get("never_pays") else why
+        parts.append(tag("p", shown, style="faint"))
     return tag("div", *parts)
 
 

@@ -6,7 +6,7 @@ import shlex
 from collections import Counter
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ._format import seconds
+from ._format import seconds, ulp
 from ._words import Words
 
 Json = Mapping[str, Any]
@@ -123,7 +123,8 @@ def _numerics_line(one: Json, words: Words) -> str:
     measured = one.get("vs_float64")
     if measured:
         outside = measured.get("max_ulp_all")
-        beyond = outside is not None and measured["max_ulp"] is not None and outside > measured["max_ulp"]
+        # Only what is another number to read.
+        beyond = outside is not None and measured["max_ulp"] is not None and ulp(outside) != ulp(measured["max_ulp"])
         key = "max_ulp_outside" if beyond else "max_ulp"
         parts.append(words.say(key, ulp=measured["max_ulp"], all=outside))
         if measured["unmatched"]:

@@ -241,8 +241,15 @@ _TABLE: Dict[str, Tuple[str, str]] = {
         "{where}：调用 {calls:count} 次后才抵偿构建时间，最多允许 {limit:count} 次。",
     ),
     "gate_e2e": (
-        "{metric} gets better by {change:change}, at least {limit:change} is demanded.",
-        "{metric} 变好 {change:change}，至少要求 {limit:change}。",
+        "{metric}: {change:change} (p10 to p90: {p10:change} to {p90:change}), where more is better; at least"
+        " {limit:change} is demanded.",
+        "{metric}：{change:change}（p10 至 p90：{p10:change} 至 {p90:change}），正值为变好；至少要求 {limit:change}。",
+    ),
+    "gate_e2e_noise": (
+        "e2e is not judged: {metric} changed by {change:change}, and the runs differ by more than what is missing to"
+        " {limit:change} (p10 to p90: {p10:change} to {p90:change}). More runs would tell.",
+        "不判定 e2e：{metric} 变化 {change:change}，各次运行的差异大于与 {limit:change} 的差距（p10 至 p90：{p10:change} 至"
+        " {p90:change}）。增加运行次数可以判定。",
     ),
     # Compare
     "against": ("against {entry} of {when}", "与 {entry}（{when}）相比"),
