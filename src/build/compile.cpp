@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 #include "compiler_log.hpp"
 #include "dcuop/key/collect_inputs.hpp"
@@ -56,9 +58,27 @@ std::string prefix_map(const key::Request& request) {
   return "-ffile-prefix-map=" + request.op.directory.string() + "=.";
 }
 
+/// For the host compiler behind nvcc, which hands them to a shell as they stand, and splits them at commas.
+bool is_plain_word(const std::string& word) {
+  return std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c >= 0x80 ||
+           std::string_view("/._+-@%=:").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+}
+
 Words base_command(const key::Request& request, const key::UnitRequest& unit, const Words& flags) {
   Words argv = {unit.compiler.program.string()};
   argv.insert(argv.end(), flags.begin(), flags.end());
+  if (unit.host_compiler) {
+    argv.insert(argv.end(), {"-ccbin", unit.host_compiler->program.string()});
+    if (const std::string map = prefix_map(request); is_plain_word(map)) {
+      argv.push_back("-Xcompiler=" + map);
+    }
+    if (unit.host_compiler->family == probe::Family::gcc) {
+      argv.emplace_back("-Xcompiler=-fno-canonical-system-headers");
+    }
+    return argv;
+  }
   if (unit.compiler.family != probe::Family::unknown) {
     argv.push_back(prefix_map(request));
   }
@@ -85,9 +105,17 @@ struct Pass {
 Pass compile_pass(const key::Request& request, const key::UnitRequest& unit, const fs::path& directory) {
   Pass pass{"compile", base_command(request, unit, unit.flags), directory / "compile.d",
             directory / object_name};
+  if (unit.host_compiler && pass.output.string().find_first_of("$`\"\\\n") != std::string::npos) {
+    throw Error(ExitCode::environment,
+                "nvcc hands the path of what it is to write to a shell, and " + directory.string() +
+                    " has a character that means something there",
+                "choose another cache, with --cache-dir or DCUOP_CACHE_DIR");
+  }
   // -Wno-error=...: a note to dcuop must not fail a build that the user runs with -Werror.
-  pass.argv.insert(pass.argv.end(), {"-Wdate-time", "-Wno-error=date-time", "-v", "-MD", "-MF",
-                                     pass.depfile.string(), "-c", "-o", pass.output.string()});
+  const Words notes = unit.host_compiler ? Words{"-Xcompiler=-Wdate-time,-Wno-error=date-time,-v"}
+                                         : Words{"-Wdate-time", "-Wno-error=date-time", "-v"};
+  pass.argv.insert(pass.argv.end(), notes.begin(), notes.end());
+  pass.argv.insert(pass.argv.end(), {"-MD", "-MF", pass.depfile.string(), "-c", "-o", pass.output.string()});
   pass.argv = with_source(std::move(pass.argv), unit);
   return pass;
 }
@@ -108,6 +136,13 @@ std::vector<Pass> dependency_passes(const key::Request& request, const key::Unit
   };
   if (unit.archs.empty()) {
     add("dependencies", {});
+    return passes;
+  }
+  if (unit.host_compiler) { // nvcc runs a pass for each arch and one for the host, and unites what they read
+    Pass pass{"dependencies", base_command(request, unit, unit.flags), directory / "pass0.d", {}};
+    pass.argv.insert(pass.argv.end(), {"-Xcompiler=-v", "-M", "-MF", pass.depfile.string()});
+    pass.argv = with_source(std::move(pass.argv), unit);
+    passes.push_back(std::move(pass));
     return passes;
   }
   Words all = {"--cuda-host-only"};
@@ -276,7 +311,8 @@ StepResult compile_unit(const key::Request& request, const key::UnitRequest& uni
       trace ? key::collect_traced(part, *trace, request.base, bench.memo) : key::Collected{};
   if (!was_traced) {
     std::vector<key::PassReport> reports = {result.report};
-    if (!unit.archs.empty()) { // one pass is all there is for a host unit: its own depfile is complete
+    // One pass is all there is for a host unit, and nvcc's depfile is of all its passes.
+    if (!unit.archs.empty() && !unit.host_compiler) {
       StepResult failure;
       std::optional<std::vector<key::PassReport>> all = report_dependencies(request, unit, bench, failure);
       if (!all) {

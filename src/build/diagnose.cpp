@@ -33,6 +33,13 @@ const KnownCause known_causes[] = {
      ExitCode::environment},
     {R"(invalid target ID '([^']+)')",
      "this compiler does not know $1; gfx926, gfx928, gfx936 and gfx938 need DTK's"},
+    {R"(Unsupported gpu architecture '([^']+)')", "this nvcc does not know $1: name another arch with "
+                                                  "--arch, or another nvcc with CUDA_HOME or DCUOP_NVCC"},
+    {R"(unsupported (GNU|clang) version)",
+     "this nvcc takes no host compiler as new as that: name an older one with CXX", ExitCode::environment},
+    {R"(cannot find -lcudart\b)",
+     "the CUDA runtime is not beside nvcc: install the whole toolkit, or name another with CUDA_HOME",
+     ExitCode::environment},
     {R"(cannot find -l([^\s:]+))",
      "the linker found no lib$1.so: install it, or add -L<its directory> to link_flags"},
     {R"(unable to find library -l(\S+))",
@@ -68,7 +75,9 @@ bool is_drivers_summary(const std::string& line) {
 }
 
 bool is_error_line(const std::string& line) {
-  static const std::regex pattern(R"((^|[:\s])(fatal )?error:|Error \d)");
+  // nvcc and what it starts: "nvcc fatal   : Unknown option '--foo'", "ptxas error   : Entry function ...".
+  static const std::regex pattern(
+      R"((^|[:\s])(fatal )?error:|Error \d|^(nvcc|ptxas|cicc|nvlink|fatbinary) (fatal|error)\s*:)");
   return is_linker_line(line) || std::regex_search(line, pattern);
 }
 
@@ -81,9 +90,11 @@ std::size_t count_of(const std::vector<std::string>& lines, const char* word) {
   return count;
 }
 
-/// "op_kernel.hip:14:9: error" -> with the op's directory before it: a place that an editor can open.
+/// "op_kernel.hip:14:9: error", or nvcc's "op_kernel.cu(14): error" -> with the op's directory before it: a place that an
+/// editor can open.
 std::string with_directory(const std::string& line, const fs::path& directory) {
-  const std::string file = line.substr(0, line.find(':'));
+  const std::string place = line.substr(0, line.find(':'));
+  const std::string file = place.ends_with(')') ? place.substr(0, place.rfind('(')) : place;
   const bool is_place = !file.empty() && fs::path(file).is_relative() && fs::exists(directory / file);
   return is_place ? (directory / line).string() : line;
 }

@@ -181,12 +181,16 @@ CostBook::Cost CostBook::expected(const key::Request& request, const key::UnitRe
     }
   }
   constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
-  const bool reads_torch = request.op.abi != op::Abi::none && unit.source.language == op::Language::cxx;
+  const bool can_read_torch =
+      unit.source.language == op::Language::cxx || unit.source.language == op::Language::cuda;
+  const bool reads_torch = request.op.abi != op::Abi::none && can_read_torch;
   if (!reads_torch) {
     return {300 * mebibyte, std::chrono::seconds(1)};
   }
-  return unit.compiler.family == probe::Family::gcc ? Cost{1434 * mebibyte, std::chrono::seconds(14)}
-                                                    : Cost{717 * mebibyte, std::chrono::seconds(9)};
+  const bool is_gccs =
+      unit.compiler.family == probe::Family::gcc || unit.compiler.family == probe::Family::nvcc;
+  return is_gccs ? Cost{1434 * mebibyte, std::chrono::seconds(14)}
+                 : Cost{717 * mebibyte, std::chrono::seconds(9)};
 }
 
 void CostBook::learn(const std::string& unit, const Cost& cost) {

@@ -61,8 +61,9 @@ nlohmann::json document_of(const Built& built, const Prepared& prepared, std::ch
     ops.push_back(
         to_json(built.results[index], prepared.requests[index], context.store(), built.shared_caches));
   }
+  const probe::ArchSelection archs = archs_of(prepared);
   return {{"schema", 1},
-          {"arch", {{"archs", prepared.facts.archs.archs}, {"origin", prepared.facts.archs.origin}}},
+          {"arch", {{"archs", archs.archs}, {"origin", archs.origin}}},
           {"ops", std::move(ops)},
           {"processes_started", context.processes.started()},
           {"seconds", static_cast<double>(wall.count()) / 1000.0}};

@@ -52,6 +52,8 @@ const std::vector<Setting>& settings() {
        "", "The Python that extensions are for."},
       {"hipcc", "DCUOP_HIPCC", SettingType::program, "", "the HIP compiler that is found on this machine", "",
        "The compiler of HIP sources."},
+      {"nvcc", "DCUOP_NVCC", SettingType::program, "", "the nvcc that is found on this machine", "",
+       "The compiler of CUDA sources."},
       {"arch", "DCUOP_ARCH", SettingType::list, "", "PYTORCH_ROCM_ARCH, else the visible devices", "",
        "Target ids to build for, among those that an op supports; PYTORCH_ROCM_ARCH goes before "
        "config.toml."},

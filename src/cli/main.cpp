@@ -93,6 +93,20 @@ void make_room_for_open_files() {
   }
 }
 
+/// Probes read DCUOP_HIPCC and DCUOP_NVCC; what the user's config.toml names counts as these.
+Environment with_programs(const Environment& environment, const Config& config) {
+  Environment changed = environment;
+  for (const char* name : {"hipcc", "nvcc"}) {
+    const auto setting = std::find_if(settings().begin(), settings().end(),
+                                      [&](const Setting& known) { return known.name == name; });
+    const Value& value = config.value(name);
+    if (!value.text.empty() && value.origin != setting->variable) {
+      changed.set(setting->variable, value.text);
+    }
+  }
+  return changed;
+}
+
 ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
                         const Environment& environment, Terminal& terminal) {
   try {
@@ -104,7 +118,8 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
       terminal.remark(remark);
     }
     SystemProcessRunner processes;
-    Context context{environment, here, processes, terminal, config, nullptr, nullptr};
+    const Environment known = with_programs(environment, config);
+    Context context{known, here, processes, terminal, config, nullptr, nullptr};
     for (const auto& [subcommand, run] : commands.all) {
       if (subcommand->parsed()) {
         return run(context);

@@ -39,25 +39,37 @@ bool can_be_target_id(const std::string& text) {
   return target && target->processor.size() > std::string_view("gfx90").size();
 }
 
-/// Also where no op has HIP sources: what is misspelt there would be missed by the next that has.
+bool are_for_cuda(const std::vector<op::Op>& ops) {
+  return std::all_of(ops.begin(), ops.end(),
+                     [](const op::Op& op) { return op.backend == op::Backend::cuda; });
+}
+
+/// Also where no op has device code: what is misspelt there would be missed by the next that has.
 void check_archs(const std::vector<std::string>& wished, const std::string& origin,
                  const std::vector<op::Op>& ops) {
-  std::vector<std::string> known = {"native", "gfx906", "gfx908", "gfx90a", "gfx926",
-                                    "gfx928", "gfx936", "gfx938", "gfx942"};
+  const bool is_cuda = are_for_cuda(ops);
+  std::vector<std::string> known =
+      is_cuda ? std::vector<std::string>{"native", "sm_75", "sm_80",  "sm_86",
+                                         "sm_89",  "sm_90", "sm_100", "sm_120"}
+              : std::vector<std::string>{"native", "gfx906", "gfx908", "gfx90a", "gfx926",
+                                         "gfx928", "gfx936", "gfx938", "gfx942"};
   for (const op::Op& op : ops) {
     known.insert(known.end(), op.archs.begin(), op.archs.end());
   }
   for (const std::string& list : wished) {
     for (const std::string& arch : split(list, ';')) {
       const std::string word(trimmed(arch));
-      if (word.empty() || word == "native" || can_be_target_id(word)) {
+      if (word.empty() || word == "native" || (is_cuda ? op::is_cuda_arch(word) : can_be_target_id(word))) {
         continue;
       }
       const std::optional<std::string> near = nearest(word, known);
-      throw Error(ExitCode::usage,
-                  "'" + word + "' (" + origin + ") is no offload arch" +
-                      (near ? "; did you mean '" + *near + "'?" : ""),
-                  "a target id is a processor, then features: gfx906, gfx90a:sramecc+:xnack-");
+      throw Error(
+          ExitCode::usage,
+          "'" + word + "' (" + origin + ") is no " + (is_cuda ? "arch of nvcc" : "offload arch") +
+              (near ? "; did you mean '" + *near + "'?" : ""),
+          is_cuda
+              ? "write sm_90, sm_90a (for that processor alone) or compute_90 (PTX, for it and later ones)"
+              : "a target id is a processor, then features: gfx906, gfx90a:sramecc+:xnack-");
     }
   }
 }
@@ -111,8 +123,9 @@ Prepared prepare(Context& context, const Selection& selection) {
       throw Error(ExitCode::usage, "--arch must not be empty", "for example: --arch gfx906, or leave it out");
     }
     check_archs(selection.archs, "--arch", prepared.ops);
-  } else {
-    check_archs(context.config.list("arch"), context.config.value("arch").origin, prepared.ops);
+  } else if (const std::string origin = context.config.value("arch").origin;
+             origin == "DCUOP_ARCH" || !are_for_cuda(prepared.ops)) { // config.toml's are HIP's
+    check_archs(context.config.list("arch"), origin, prepared.ops);
   }
   const probe::Machine machine = context.machine();
   prepared.facts =
@@ -121,6 +134,21 @@ Prepared prepare(Context& context, const Selection& selection) {
     prepared.requests.push_back(key::make_request(op, prepared.facts, machine));
   }
   return prepared;
+}
+
+probe::ArchSelection archs_of(const Prepared& prepared) {
+  const key::Facts& facts = prepared.facts;
+  if (!facts.archs.archs.empty() || !facts.cuda) {
+    return facts.archs;
+  }
+  if (!facts.cuda_archs.archs.empty()) {
+    return facts.cuda_archs;
+  }
+  std::set<std::string> archs;
+  for (const key::Request& request : prepared.requests) {
+    archs.insert(request.archs.begin(), request.archs.end());
+  }
+  return {{archs.begin(), archs.end()}, "the only one of dcuop.toml"};
 }
 
 std::string facts_line(const Prepared& prepared, const Environment& environment) {
@@ -136,10 +164,12 @@ std::string facts_line(const Prepared& prepared, const Environment& environment)
                    [](op::Backend backend) { return op::to_string(backend); });
     parts.push_back("backend " + join(names, ", "));
   }
-  if (!facts.archs.archs.empty()) {
-    parts.push_back("arch " + join(facts.archs.archs, ", ") + " (" + facts.archs.origin + ")");
+  if (const probe::ArchSelection archs = archs_of(prepared); !archs.archs.empty()) {
+    parts.push_back("arch " + join(archs.archs, ", ") + " (" + archs.origin + ")");
   }
-  if (facts.hip_compiler) {
+  if (facts.cuda) {
+    parts.push_back(facts.cuda->compiler.version_line);
+  } else if (facts.hip_compiler) {
     parts.push_back(facts.hip_compiler->program.filename().string() + " " + facts.hip_compiler->hip_version);
   } else if (facts.cxx_compiler) {
     parts.push_back(facts.cxx_compiler->program.filename().string() + " " + facts.cxx_compiler->version);

@@ -31,6 +31,9 @@ struct Prepared {
 };
 [[nodiscard]] Prepared prepare(Context& context, const Selection& selection);
 
+/// What is built for, and who says so; empty without device code.
+[[nodiscard]] probe::ArchSelection archs_of(const Prepared& prepared);
+
 /// "arch gfx906 (--arch) · hipcc 5.2.21153 · torch 1.13.0a0 cpu (/usr/bin/python3)", with "backend host" before it for
 /// what is not HIP's.
 [[nodiscard]] std::string facts_line(const Prepared& prepared, const Environment& environment);

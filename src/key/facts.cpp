@@ -32,15 +32,42 @@ void require_torch(const Facts& facts, const op::Op& op) {
                 "name the Python that has it: --python PATH or DCUOP_PYTHON; or set abi = \"none\" in " +
                     op.manifest.string() + " when the op does not use torch");
   }
-  if (op.has_hip() && !needed(facts.torch).is_hip() && !op.allow_cpu_torch) {
-    const bool cpu = needed(facts.torch).is_cpu_only();
+  const probe::Torch& torch = needed(facts.torch);
+  const bool fits = (!op.has_hip() || torch.is_hip()) && (!op.has_cuda() || torch.is_cuda());
+  if (!fits && !op.allow_cpu_torch) {
+    const std::string kind = op.has_hip() ? "HIP" : "CUDA";
     throw Error(ExitCode::environment,
-                "torch " + needed(facts.torch).summary() + " in " + needed(facts.python).executable.string() +
-                    " is " + (cpu ? "a CPU-only build" : "a CUDA build") + ", and " + op.name +
-                    " has HIP sources",
-                "use a Python whose torch is built for HIP, or set allow_cpu_torch = true in " +
+                "torch " + torch.summary() + " in " + needed(facts.python).executable.string() + " is a " +
+                    (torch.is_cpu_only() ? "CPU-only"
+                     : torch.is_hip()    ? "HIP"
+                                         : "CUDA") +
+                    " build, and " + op.name + " has " + kind + " sources",
+                "use a Python whose torch is built for " + kind + ", or set allow_cpu_torch = true in " +
                     op.manifest.string() + " (the op then builds and imports here, but cannot launch)");
   }
+}
+
+/// Form alone: which of them nvcc knows is its matter.
+void check_cuda_archs(const probe::ArchSelection& selection) {
+  for (const std::string& arch : selection.archs) {
+    if (!op::is_cuda_arch(arch)) {
+      throw Error(
+          ExitCode::usage, "'" + arch + "' (" + selection.origin + ") is no arch of nvcc",
+          "write sm_90, sm_90a (for that processor alone) or compute_90 (PTX, for it and later ones)");
+    }
+  }
+}
+
+/// `facts` have the host compilers already.
+void gather_cuda_facts(const probe::Machine& machine, const std::vector<op::Op>& ops, const Wishes& wishes,
+                       Facts& facts) {
+  const auto first = std::find_if(ops.begin(), ops.end(), [](const op::Op& op) { return op.has_cuda(); });
+  if (first == ops.end()) {
+    return;
+  }
+  facts.cuda = probe::find_cuda_compiler(machine, cxx_compiler_of(facts, *first));
+  facts.cuda_archs = probe::select_cuda_archs(machine, wishes.archs);
+  check_cuda_archs(facts.cuda_archs);
 }
 
 } // namespace
@@ -53,17 +80,14 @@ Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops
     facts.torch = probe::find_torch(machine, needed(facts.python));
   }
   for (const op::Op& op : ops) {
-    if (op.has_cuda()) {
-      throw Error(ExitCode::environment,
-                  op.name + " has CUDA sources, which this dcuop does not compile yet");
-    }
     require_torch(facts, op);
   }
   const auto wants = [](op::Language language, op::HostCompiler compiler) {
     return [=](const op::Op& op) { return has_host_source(op, language, compiler); };
   };
   const bool wants_toolchain = any(wants(op::Language::cxx, op::HostCompiler::toolchain)) ||
-                               any(wants(op::Language::c, op::HostCompiler::toolchain));
+                               any(wants(op::Language::c, op::HostCompiler::toolchain)) ||
+                               any(wants(op::Language::cuda, op::HostCompiler::toolchain));
   const bool has_hip = any([](const op::Op& op) { return op.has_hip(); });
   if (has_hip || wants_toolchain) {
     facts.hip_compiler = probe::find_hip_compiler(machine);
@@ -82,7 +106,13 @@ Facts gather_facts(const probe::Machine& machine, const std::vector<op::Op>& ops
   if (any(wants(op::Language::c, op::HostCompiler::system))) {
     facts.c_compiler = probe::find_host_compiler(machine, true);
   }
+  gather_cuda_facts(machine, ops, wishes, facts);
   return facts;
+}
+
+const probe::Compiler& cxx_compiler_of(const Facts& facts, const op::Op& op) {
+  return op.host_compiler == op::HostCompiler::toolchain ? needed(facts.toolchain_cxx)
+                                                         : needed(facts.cxx_compiler);
 }
 
 } // namespace dcuop::key

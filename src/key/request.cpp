@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cuda_archs.hpp"
 #include "dcuop/key/flags.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/json_text.hpp"
@@ -46,6 +47,9 @@ class RequestMaker {
 
  private:
   void select_archs() {
+    if (op_.has_cuda()) {
+      request_.archs = cuda_archs_of(op_, facts_);
+    }
     if (!op_.has_hip()) {
       return;
     }
@@ -93,10 +97,12 @@ class RequestMaker {
     if (source.language == op::Language::hip) {
       return needed(facts_.hip_compiler);
     }
-    if (op_.host_compiler == op::HostCompiler::toolchain) {
-      return needed(facts_.toolchain_cxx);
+    if (source.language == op::Language::cuda) {
+      return needed(facts_.cuda).compiler;
     }
-    return source.language == op::Language::c ? needed(facts_.c_compiler) : needed(facts_.cxx_compiler);
+    const bool is_systems_c =
+        source.language == op::Language::c && op_.host_compiler == op::HostCompiler::system;
+    return is_systems_c ? needed(facts_.c_compiler) : cxx_compiler_of(facts_, op_);
   }
 
   [[nodiscard]] Words binding_definitions() const {
@@ -127,7 +133,7 @@ class RequestMaker {
     return words;
   }
 
-  [[nodiscard]] Words include_flags() const {
+  [[nodiscard]] Words include_flags(const op::Source& source) const {
     Words words;
     const auto system = [&](const std::filesystem::path& directory) {
       // -isystem /usr/include breaks #include_next <stdlib.h> of libstdc++.
@@ -150,6 +156,9 @@ class RequestMaker {
     if (op_.has_hip() && facts_.rocm) {
       system(needed(facts_.rocm).root / "include");
     }
+    if (op_.has_cuda() && source.language != op::Language::cuda) { // nvcc knows its own
+      std::for_each(needed(facts_.cuda).include_dirs.begin(), needed(facts_.cuda).include_dirs.end(), system);
+    }
     return words;
   }
 
@@ -161,7 +170,12 @@ class RequestMaker {
 
   [[nodiscard]] Words own_flags(const op::Source& source) const {
     const bool is_c = source.language == op::Language::c;
-    Words words = {"-fPIC", "-O3"};
+    const bool is_cuda = source.language == op::Language::cuda;
+    Words words = {is_cuda ? "-Xcompiler=-fPIC" : "-fPIC", "-O3"};
+    if (is_cuda && op_.abi != op::Abi::none) {
+      // As torch's own loader has it (COMMON_NVCC_FLAGS): its headers call constexpr functions of the host.
+      words.emplace_back("--expt-relaxed-constexpr");
+    }
     if (!is_c) {
       words.push_back("-std=c++" + std::to_string(cxx_standard()));
     }
@@ -169,16 +183,18 @@ class RequestMaker {
       words.emplace_back("-D__HIP_PLATFORM_AMD__=1");
     }
     append(words, binding_definitions());
-    append(words, include_flags());
+    append(words, include_flags(source));
     return words;
   }
 
   void add_unit(const op::Source& source) {
     const bool is_hip = source.language == op::Language::hip;
+    const bool is_cuda = source.language == op::Language::cuda;
     UnitRequest unit;
     unit.source = source;
     unit.compiler = compiler_for(source);
-    const FlagReport user = examine_flags(is_hip ? op_.hip_flags : op_.cxx_flags, request_.base);
+    FlagReport user = is_cuda ? examine_cuda_flags(op_.cuda_flags, request_.base)
+                              : examine_flags(is_hip ? op_.hip_flags : op_.cxx_flags, request_.base);
     unit.flags = own_flags(source);
     append(unit.flags, user.flags);
     std::vector<fs::path> named_files;
@@ -186,13 +202,19 @@ class RequestMaker {
     if (is_hip) {
       add_arch_flags(unit, named_files);
       take_report(unit, environment_flags(), named_files);
+    } else if (is_cuda) {
+      unit.host_compiler = cxx_compiler_of(facts_, op_);
+      const FlagReport appended = nvcc_environment_flags();
+      append(user.host_flags, appended.host_flags);
+      take_report(unit, appended, named_files);
+      refuse_shell_characters(unit);
     }
     unit.flags_without_archs = unit.flags;
-    if (is_hip) {
+    if (is_hip || is_cuda) {
       unit.archs = request_.archs;
-      append(unit.flags, arch_options());
+      append(unit.flags, is_hip ? arch_options() : cuda_arch_options());
     }
-    describe_unit(unit, named_files);
+    describe_unit(unit, user.host_flags, named_files);
     if (is_hip && unit.compiler.family == probe::Family::clang) {
       // clang hashes the output path into the CUID otherwise; two units with one CUID collide at an RDC link.
       unit.flags.push_back("-cuid=" + unit.request.hex().substr(0, 16));
@@ -218,6 +240,42 @@ class RequestMaker {
     return report;
   }
 
+  [[nodiscard]] FlagReport nvcc_environment_flags() const {
+    Words words;
+    for (const char* name : {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"}) {
+      append(words, shell_words(request_.environment.get(name).value_or("")));
+    }
+    return examine_cuda_flags(words, request_.base);
+  }
+
+  /// nvcc hands its words to `sh -c`, between double quotes at best: an op's directory called "$(id)" would be run. Flags
+  /// of the manifest are checked where it is read.
+  void refuse_shell_characters(const UnitRequest& unit) const {
+    Words words = {op_.directory.string(), unit.name(), needed(unit.host_compiler).program.string()};
+    for (const std::string& flag : unit.flags) {
+      if (!flag.starts_with("-DPYBIND11_")) { // whose quotes nvcc escapes
+        words.push_back(flag);
+      }
+    }
+    for (const std::string& word : words) {
+      if (word.find_first_of("$`\"'\\\n") != std::string::npos) {
+        throw Error(ExitCode::usage,
+                    op_.name + ": nvcc would hand '" + word +
+                        "' to a shell, to which a character in it means something",
+                    "use paths without $, `, quotes and backslashes");
+      }
+    }
+  }
+
+  [[nodiscard]] Words cuda_arch_options() const {
+    Words words;
+    for (const std::string& arch : request_.archs) {
+      const std::string processor = arch.substr(arch.find('_') + 1);
+      words.push_back("-gencode=arch=compute_" + processor + ",code=" + arch);
+    }
+    return words;
+  }
+
   [[nodiscard]] Words arch_options() const {
     Words words;
     for (const std::string& arch : request_.archs) {
@@ -240,11 +298,11 @@ class RequestMaker {
     }
   }
 
-  void describe_unit(UnitRequest& unit, const std::vector<fs::path>& named_files) {
-    const std::string name = unit.name();
-    const std::optional<Digest> content = digest_of_file(op_.directory / unit.source.path);
-    if (!content) {
-      throw Error(ExitCode::usage, "cannot read " + (op_.directory / unit.source.path).string());
+  /// `host_flags`: those for nvcc's host compiler.
+  [[nodiscard]] probe::Toolchain toolchain_of(const UnitRequest& unit, const Words& host_flags) const {
+    if (unit.host_compiler) {
+      return probe::resolve_cuda_toolchain(machine_, needed(facts_.cuda), *unit.host_compiler, host_flags,
+                                           request_.environment);
     }
     Words arguments = unit.flags;
     append(arguments, {"-x",
@@ -252,8 +310,16 @@ class RequestMaker {
                        : unit.source.language == op::Language::c ? "c"
                                                                  : "c++",
                        "-c"});
-    const probe::Toolchain toolchain =
-        probe::resolve_toolchain(machine_, unit.compiler, arguments, request_.environment);
+    return probe::resolve_toolchain(machine_, unit.compiler, arguments, request_.environment);
+  }
+
+  void describe_unit(UnitRequest& unit, const Words& host_flags, const std::vector<fs::path>& named_files) {
+    const std::string name = unit.name();
+    const std::optional<Digest> content = digest_of_file(op_.directory / unit.source.path);
+    if (!content) {
+      throw Error(ExitCode::usage, "cannot read " + (op_.directory / unit.source.path).string());
+    }
+    const probe::Toolchain toolchain = toolchain_of(unit, host_flags);
     if (!toolchain.problem.empty()) {
       unit.uncacheable.push_back(toolchain.problem);
     }
@@ -266,6 +332,10 @@ class RequestMaker {
       components.add(Group::arch, "offload arch", join(unit.archs, " "));
     }
     describe_files(components, named_files);
+    if (unit.host_compiler) {
+      components.add(Group::toolchain, "host compiler called",
+                     unit.host_compiler->program.filename().string());
+    }
     describe_toolchain(components, toolchain, name);
     components.add_all(environment_components());
     unit.request = components.digest();
@@ -295,6 +365,11 @@ class RequestMaker {
     }
   }
 
+  /// nvcc's "compilers" are several, of two makers.
+  static bool is_compiler(const probe::Toolchain& toolchain, const probe::ToolFile& file) {
+    return file.role == "compiler" && toolchain.compiler.family != probe::Family::nvcc;
+  }
+
   void describe_toolchain(Components& components, const probe::Toolchain& toolchain,
                           const std::string& user) {
     components.add(Group::toolchain, "compiler called", toolchain.compiler.program.filename().string());
@@ -302,7 +377,7 @@ class RequestMaker {
       const bool is_bitcode = file.role == "bitcode";
       components.add(is_bitcode ? Group::bitcode : Group::toolchain,
                      file.role + " " + file.path.filename().string(), file.content,
-                     file.role == "compiler" ? toolchain.compiler.version : file.path.string());
+                     is_compiler(toolchain, file) ? toolchain.compiler.version : file.path.string());
       request_.fixed_files.push_back({file.path, identity_of(file.path)});
     }
     // -march=native, from wherever it came, is what it came to.
@@ -315,9 +390,7 @@ class RequestMaker {
 
   void add_link() {
     LinkRequest& link = request_.link;
-    link.compiler = op_.has_hip()                                      ? needed(facts_.hip_compiler)
-                    : op_.host_compiler == op::HostCompiler::toolchain ? needed(facts_.toolchain_cxx)
-                                                                       : needed(facts_.cxx_compiler);
+    link.compiler = op_.has_hip() ? needed(facts_.hip_compiler) : cxx_compiler_of(facts_, op_);
     const FlagReport user = examine_flags(op_.link_flags, request_.base);
     const bool rdc = examine_flags(op_.hip_flags, request_.base).rdc;
     link.flags = op_.kind == op::Kind::executable ? Words{"-fPIC"} : Words{"-shared", "-fPIC"};
@@ -329,6 +402,9 @@ class RequestMaker {
     link.libraries = user.flags;
     if (op_.abi != op::Abi::none) {
       add_torch_libraries();
+    }
+    if (op_.has_cuda()) {
+      add_cuda_runtime();
     }
     for (const std::string& library : op_.libraries) {
       link.libraries.push_back("-l" + library);
@@ -347,6 +423,15 @@ class RequestMaker {
     return words;
   }
 
+  /// A process that has torch's runtime loaded keeps that one: it has the same soname.
+  void add_cuda_runtime() {
+    const fs::path& directory = needed(facts_.cuda).library_dir;
+    if (!directory.empty()) {
+      append(request_.link.libraries, {"-L" + directory.string(), "-Wl,-rpath," + directory.string()});
+    }
+    request_.link.libraries.emplace_back("-lcudart");
+  }
+
   void add_torch_libraries() {
     const probe::Torch& torch = needed(facts_.torch);
     Words& words = request_.link.libraries;
@@ -357,6 +442,13 @@ class RequestMaker {
     append(words, {"-lc10", "-ltorch_cpu", "-ltorch"});
     if (torch.is_hip()) {
       append(words, {"-lc10_hip", "-ltorch_hip"});
+    }
+    if (op_.has_cuda() && torch.is_cuda()) {
+      for (const char* name : {"c10_cuda", "torch_cuda"}) {
+        if (identity_of(torch.library_dir / ("lib" + std::string(name) + ".so"))) {
+          words.push_back(std::string("-l") + name);
+        }
+      }
     }
     if (op_.abi == op::Abi::torch_python) {
       words.emplace_back("-ltorch_python");
@@ -407,6 +499,9 @@ class RequestMaker {
     }
     if (op_.has_hip()) {
       facts["hip"] = needed(facts_.hip_compiler).hip_version;
+    }
+    if (op_.has_cuda()) {
+      facts["cuda"] = needed(facts_.cuda).compiler.version;
     }
     return json_text(facts);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -16,7 +17,15 @@ namespace {
 
 constexpr int deepest_response_file = 8;
 
-enum class Why { loads_code, chooses_parts, sets_arch, sets_output, sets_action, sets_dependencies };
+enum class Why {
+  loads_code,
+  chooses_parts,
+  sets_arch,
+  sets_output,
+  sets_action,
+  sets_dependencies,
+  needs_device_link,
+};
 
 enum class Match {
   prefix, ///< the name and whatever follows it: -Bdir, -MMD
@@ -85,6 +94,49 @@ constexpr Rule rules[] = {
     {"dependency-file", Match::value, false, true, Why::sets_dependencies},
 };
 
+/// Those that other compilers have not, or mean something else by.
+/// https://docs.nvidia.com/cuda/cuda-compiler-driver-nvcc/#nvcc-command-options, of 13.0.
+constexpr Rule nvcc_rules[] = {
+    {"ldir", Match::value, false, false, Why::chooses_parts},
+    {"libdevice-directory", Match::value, false, false, Why::chooses_parts},
+    {"target-dir", Match::value, false, false, Why::chooses_parts},
+    {"target-directory", Match::value, false, false, Why::chooses_parts},
+    {"noprof", Match::exact, false, false, Why::chooses_parts},
+    {"dont-use-profile", Match::exact, false, false, Why::chooses_parts},
+    {"code", Match::value, false, false, Why::sets_arch},
+    {"gpu-code", Match::value, false, false, Why::sets_arch},
+    {"odir", Match::value, false, false, Why::sets_output},
+    {"output-directory", Match::value, false, false, Why::sets_output},
+    {"output-file", Match::value, false, false, Why::sets_output},
+    {"objdir-as-tempdir", Match::exact, false, false, Why::sets_output},
+    {"cubin", Match::exact, false, false, Why::sets_action},
+    {"cuda", Match::exact, false, false, Why::sets_action},
+    {"fatbin", Match::exact, false, false, Why::sets_action},
+    {"ptx", Match::exact, false, false, Why::sets_action},
+    {"optix-ir", Match::exact, false, false, Why::sets_action},
+    {"ltoir", Match::exact, false, false, Why::sets_action},
+    {"lib", Match::exact, false, false, Why::sets_action},
+    {"link", Match::exact, false, false, Why::sets_action},
+    {"run", Match::exact, false, false, Why::sets_action},
+    {"clean", Match::exact, false, false, Why::sets_action},
+    {"clean-targets", Match::exact, false, false, Why::sets_action},
+    {"dryrun", Match::exact, false, false, Why::sets_action},
+    {"dc", Match::exact, false, false, Why::needs_device_link},
+    {"device-c", Match::exact, false, false, Why::needs_device_link},
+    {"dw", Match::exact, false, false, Why::needs_device_link},
+    {"device-w", Match::exact, false, false, Why::needs_device_link},
+    {"dlink", Match::exact, false, false, Why::needs_device_link},
+    {"device-link", Match::exact, false, false, Why::needs_device_link},
+    {"dlto", Match::exact, false, false, Why::needs_device_link},
+    {"lto", Match::exact, false, false, Why::needs_device_link},
+    {"rdc", Match::value, false, false, Why::needs_device_link},
+    {"relocatable-device-code", Match::value, false, false, Why::needs_device_link},
+};
+
+/// Active in a shell, or between its double quotes. nvcc 13.0 hands "-DX=$(id)" and what stands behind -Xcompiler and
+/// -Xptxas to `sh -c` as it is.
+constexpr std::string_view shell_characters = " $`;&|<>()[]{}*?~!#'\"\\";
+
 struct Explanation {
   std::string what;
   std::string hint;
@@ -109,6 +161,9 @@ Explanation explain(Why why) {
     return {"says how far to compile, which dcuop sets", "leave it out"};
   case Why::sets_dependencies:
     return {"asks for a dependency file, which dcuop does itself", "leave it out"};
+  case Why::needs_device_link:
+    return {"makes device code that has to be linked by itself, which dcuop does not do for CUDA",
+            "leave it out: each unit's device code has to be whole"};
   }
   return {};
 }
@@ -121,7 +176,8 @@ bool matches(const Rule& rule, std::string_view name) {
   return rule.match == Match::prefix || rest.empty() || (rule.match == Match::value && rest.front() == '=');
 }
 
-std::optional<Why> why_refused(std::string_view flag, bool for_tool) {
+/// `for_tool`: it is for the linker or the assembler.
+std::optional<Why> why_refused(std::string_view flag, bool for_tool, bool for_nvcc) {
   if (!flag.starts_with('-')) {
     return std::nullopt;
   }
@@ -136,7 +192,9 @@ std::optional<Why> why_refused(std::string_view flag, bool for_tool) {
       return rule.why;
     }
   }
-  return std::nullopt;
+  const auto* const own = std::find_if(std::begin(nvcc_rules), std::end(nvcc_rules),
+                                       [&](const Rule& rule) { return matches(rule, name); });
+  return for_nvcc && own != std::end(nvcc_rules) ? std::optional(own->why) : std::nullopt;
 }
 
 /// Reads one list: every word is judged by itself, so that what stands behind -Xclang, -Xarch_device or
@@ -150,6 +208,11 @@ class Reader {
       add_response_file(word, depth);
       return;
     }
+    if (list_.for_nvcc && word.find_first_of(shell_characters) != std::string::npos) {
+      refuse(word,
+             {"has a character that means something to a shell, to which nvcc hands it",
+              "write it into a header; none of: " + std::string(shell_characters.substr(1)) + " or a blank"});
+    }
     judge(word);
     flags_.push_back(word);
   }
@@ -161,18 +224,25 @@ class Reader {
     const std::string carrier = std::exchange(carrier_, {});
     if (carrier == "-Xlinker" || carrier == "-Xoffload-linker" || carrier == "-Xassembler") {
       judge_one(word, true);
-    } else if (carrier == "-Xcompiler" || carrier == "--compiler-options") {
+    } else if (is_list_carrier(carrier)) {
       judge_each(word, false);
     } else if (word.starts_with("-Wl,") || word.starts_with("-Wa,")) {
       judge_each(word.substr(4), true);
     } else if (word.starts_with("-Wp,")) {
       judge_each(word.substr(4), false);
-    } else if (word.starts_with("-Xcompiler=") || word.starts_with("--compiler-options=")) {
+    } else if (is_list_carrier(word.substr(0, word.find('='))) && word.find('=') != std::string::npos) {
       judge_each(word.substr(word.find('=') + 1), false);
     } else {
       judge_one(word, false);
       carrier_ = word;
     }
+  }
+
+  /// nvcc's: its value is a list of words for another tool, separated by commas.
+  static bool is_list_carrier(std::string_view flag) {
+    flag.remove_prefix(std::min(flag.find_first_not_of('-'), flag.size()));
+    return flag == "Xcompiler" || flag == "compiler-options" || flag == "Xptxas" || flag == "ptxas-options" ||
+           flag == "Xcudafe" || flag == "cudafe-options" || flag == "Xnvlink" || flag == "nvlink-options";
   }
 
   void judge_each(const std::string& words, bool for_tool) {
@@ -191,7 +261,7 @@ class Reader {
         return;
       }
     }
-    if (const std::optional<Why> why = why_refused(word, for_tool)) {
+    if (const std::optional<Why> why = why_refused(word, for_tool, list_.for_nvcc)) {
       Explanation explanation = explain(*why);
       if (word.starts_with("-Bsymbolic") || word == "-Bstatic" || word == "-Bdynamic") {
         explanation.hint = "for the linker write -Wl," + word;
@@ -245,7 +315,7 @@ std::vector<std::string> read_flags(const TomlNode& node, const FlagList& list) 
 }
 
 std::optional<std::string> why_refused(const std::string& flag) {
-  const std::optional<Why> why = why_refused(flag, false);
+  const std::optional<Why> why = why_refused(flag, false, false);
   return why ? std::optional(explain(*why).what) : std::nullopt;
 }
 

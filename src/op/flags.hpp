@@ -17,6 +17,7 @@ struct FlagList {
   std::string name;                     ///< "'hip_flags' in [build]"
   std::filesystem::path directory;      ///< absolute; relative response files are taken from it
   std::filesystem::path workspace_root; ///< absolute; a response file must lie below it
+  bool for_nvcc = false;                ///< which has options of its own, and hands its words to a shell
 };
 
 /// The flags in order, response files (@file) replaced by what they hold. Throws Error(usage).

@@ -341,7 +341,8 @@ void apply_hip_flags(const Field& field) {
   field.draft.op.hip_flags = flags_of(field);
 }
 void apply_cuda_flags(const Field& field) {
-  field.draft.op.cuda_flags = flags_of(field);
+  field.draft.op.cuda_flags = read_flags(
+      field.node, {field.file, field.name(), field.directory(), field.draft.op.workspace_root, true});
 }
 void apply_link_flags(const Field& field) {
   field.draft.op.link_flags = flags_of(field);

@@ -14,8 +14,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::pair<Family, std::string_view>, 3> family_names = {
-    {{Family::clang, "clang"}, {Family::gcc, "gcc"}, {Family::unknown, "unknown"}}};
+constexpr std::array<std::pair<Family, std::string_view>, 4> family_names = {
+    {{Family::clang, "clang"}, {Family::gcc, "gcc"}, {Family::nvcc, "nvcc"}, {Family::unknown, "unknown"}}};
 
 std::string name_of(Family family) {
   for (const auto& [value, name] : family_names) {

@@ -34,7 +34,7 @@ struct Setting {
   std::string meaning;       ///< one sentence
 };
 
-/// cache_dir, python, hipcc, arch, backend (hip|host|cuda), jobs, build (auto|never), lock_timeout, lock_wait, max_size,
+/// cache_dir, python, hipcc, nvcc, arch, backend (hip|host|cuda), jobs, build (auto|never), lock_timeout, lock_wait, max_size,
 /// system_caches, trusted_owners, lang (auto|en|zh).
 [[nodiscard]] const std::vector<Setting>& settings();
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dcuop/op/op.hpp"
+#include "dcuop/probe/cuda.hpp"
 #include "dcuop/probe/devices.hpp"
 #include "dcuop/probe/machine.hpp"
 #include "dcuop/probe/python.hpp"
@@ -22,8 +23,14 @@ struct Facts {
   std::optional<probe::Compiler> cxx_compiler, c_compiler; ///< the system's, when an op has such sources
   std::optional<probe::Compiler> toolchain_cxx; ///< the HIP toolchain's clang++, when an op wants it
   std::optional<probe::Rocm> rocm;
-  probe::ArchSelection archs; ///< empty when no op has HIP sources
+  std::optional<probe::CudaCompiler> cuda; ///< nvcc, when an op has CUDA sources
+  probe::ArchSelection archs;              ///< empty when no op has HIP sources
+  probe::ArchSelection
+      cuda_archs; ///< the same of CUDA; empty also when nothing says one, and why is its origin
 };
+
+/// What compiles the C++ units of this op, and the host's part of its CUDA units.
+[[nodiscard]] const probe::Compiler& cxx_compiler_of(const Facts& facts, const op::Op& op);
 
 /// A fact that the ops at hand need, and that gather_facts has therefore found. Throws Error(failed) when the two
 /// disagree: that is a fault of dcuop.

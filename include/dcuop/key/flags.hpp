@@ -18,9 +18,12 @@ struct FlagReport {
       uncacheable;     ///< "unknown flag --foo", "-save-temps writes other files"; empty: cacheable
   bool rdc = false;    ///< -fgpu-rdc
   bool silent = false; ///< -w: -Wdate-time cannot be relied on
+  std::vector<std::string> host_flags; ///< of nvcc's: those that its host compiler gets
 };
 
 /// `directory`: where relative paths are taken from (the op's).
 [[nodiscard]] FlagReport examine_flags(const std::vector<std::string>& flags, const PathBase& base);
+/// The same of flags for nvcc.
+[[nodiscard]] FlagReport examine_cuda_flags(const std::vector<std::string>& flags, const PathBase& base);
 
 } // namespace dcuop::key

@@ -19,8 +19,9 @@ namespace dcuop::key {
 struct UnitRequest {
   op::Source source;
   probe::Compiler compiler;
+  std::optional<probe::Compiler> host_compiler; ///< that nvcc is called with
   std::vector<std::string> flags;               ///< in order, offload archs included
-  std::vector<std::string> archs;               ///< of a HIP unit; else empty
+  std::vector<std::string> archs;               ///< of a HIP or CUDA unit; else empty
   std::vector<std::string> flags_without_archs; ///< for a pass that compiles for one arch
   Components components;
   Digest request;

@@ -12,7 +12,7 @@
 
 namespace dcuop::probe {
 
-enum class Family { clang, gcc, unknown };
+enum class Family { clang, gcc, nvcc, unknown };
 
 /// A compiler as it is called. Nothing is resolved through symbolic links: argv[0] can choose its mode.
 struct Compiler {

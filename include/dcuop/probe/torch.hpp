@@ -32,6 +32,7 @@ struct Torch {
   Digest identity; ///< of the libraries' build ids (their content where they have none)
 
   [[nodiscard]] bool is_hip() const { return !hip.empty(); }
+  [[nodiscard]] bool is_cuda() const { return !cuda.empty(); }
   [[nodiscard]] bool is_cpu_only() const { return hip.empty() && cuda.empty(); }
   [[nodiscard]] std::string summary() const; ///< "1.13.0a0 cpu", "2.4.1+das.opt2.dtk2504 hip 6.1"
 };

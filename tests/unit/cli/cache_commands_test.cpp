@@ -110,9 +110,10 @@ TEST_F(CacheCommandsTest, list_shows_what_is_known_and_dashes_for_the_rest) {
   const store::Entry entry = make("affine", base_ / "ops" / "affine");
   (void)make("matmul", base_ / "gone");
   const std::string text = run({"list"}).text;
-  EXPECT_THAT(text, HasSubstr("op      arch           torch       built     last use  size     entry      "
-                              "origin         state\n"));
-  EXPECT_THAT(text, HasSubstr("affine  gfx906,gfx936  1.13.1 cpu  just now  just now  2.0 KiB  " +
+  EXPECT_THAT(text,
+              HasSubstr("op      backend  arch           torch       built     last use  size     entry      "
+                        "origin         state\n"));
+  EXPECT_THAT(text, HasSubstr("affine  hip      gfx906,gfx936  1.13.1 cpu  just now  just now  2.0 KiB  " +
                               entry.key.hex().substr(0, 8) + "…  ~/ops/affine   unknown\n"));
   EXPECT_THAT(text, HasSubstr("~/gone (gone)  stale\n"));
   EXPECT_THAT(run({"list", "matmul"}).text, Not(HasSubstr("affine")));

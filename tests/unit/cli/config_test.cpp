@@ -77,7 +77,7 @@ TEST_F(ConfigTest, EveryDefaultIsAValueOfItsType) {
       EXPECT_EQ(load().value(setting.name).origin, setting.variable);
     }
   }
-  EXPECT_EQ(names.size(), 13U);
+  EXPECT_EQ(names.size(), 15U);
 }
 
 TEST_F(ConfigTest, CommandLineGoesBeforeVariableBeforeFile) {

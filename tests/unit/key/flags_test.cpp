@@ -134,5 +134,62 @@ TEST(Flags, ShortFlagAtTheEndHasNoValue) {
   EXPECT_THAT(examine({"-O2", "-I"}).flags, ElementsAre("-O2", "-I"));
 }
 
+// nvcc
+// ---------------------------------------------------------------------------------------------------
+
+FlagReport examine_cuda(const std::vector<std::string>& flags) {
+  return examine_cuda_flags(flags, base);
+}
+
+TEST(CudaFlags, KnownOnesAreCacheable) {
+  const std::vector<std::string> flags = {"-O3",
+                                          "-DX=1",
+                                          "-D",
+                                          "Y",
+                                          "--use_fast_math",
+                                          "-ftz=true",
+                                          "-ftz",
+                                          "true",
+                                          "-lineinfo",
+                                          "-maxrregcount=64",
+                                          "-t",
+                                          "4",
+                                          "-Xptxas=-v",
+                                          "--expt-relaxed-constexpr",
+                                          "-std=c++20",
+                                          "-I/opt/x",
+                                          "-G",
+                                          "-Werror",
+                                          "all-warnings"};
+  const FlagReport report = examine_cuda(flags);
+  EXPECT_THAT(report.uncacheable, IsEmpty());
+  EXPECT_EQ(report.flags, flags);
+  EXPECT_THAT(report.host_flags, IsEmpty());
+}
+
+TEST(CudaFlags, PathsBecomeRelative) {
+  EXPECT_THAT(examine_cuda({"-I/ws/common", "-isystem", "/ws/ops/a/include"}).flags,
+              ElementsAre("-I../../common", "-isystem", "include"));
+}
+
+TEST(CudaFlags, WhatIsForTheHostCompilerIsExaminedAsItsOwn) {
+  const FlagReport report =
+      examine_cuda({"-Xcompiler", "-Wall,-march=native", "--compiler-options=-fprofile-use=p.profdata"});
+  EXPECT_THAT(report.host_flags, ElementsAre("-Wall", "-march=native", "-fprofile-use=p.profdata"));
+  EXPECT_THAT(report.files, ElementsAre("/ws/ops/a/p.profdata"));
+  EXPECT_THAT(report.uncacheable, IsEmpty());
+  EXPECT_THAT(examine_cuda({"-Xcompiler=--frobnicate"}).uncacheable,
+              ElementsAre("unknown flag --frobnicate"));
+}
+
+TEST(CudaFlags, UnknownOnesAreNotCached) {
+  EXPECT_THAT(examine_cuda({"--frobnicate"}).uncacheable, ElementsAre("unknown flag --frobnicate"));
+  EXPECT_THAT(examine_cuda({"-march=native"}).uncacheable, ElementsAre("unknown flag -march=native"));
+  EXPECT_THAT(examine_cuda({"-keep"}).uncacheable, ElementsAre(HasSubstr("writes files")));
+  const FlagReport forwarded = examine_cuda({"-march=native", "-forward-unknown-to-host-compiler"});
+  EXPECT_THAT(forwarded.uncacheable, IsEmpty());
+  EXPECT_THAT(forwarded.host_flags, ElementsAre("-march=native"));
+}
+
 } // namespace
 } // namespace dcuop::key

@@ -115,5 +115,55 @@ TEST_F(FlagsTest, ResponseFilesOfDefaultsAreTakenFromTheRoot) {
   EXPECT_THAT(read_op(write_op("affine")).hip_flags, ElementsAre("-DROOT"));
 }
 
+class CudaFlagsTest : public TreeTest {
+ protected:
+  [[nodiscard]] std::filesystem::path manifest(const std::string& flags) const {
+    write("affine/k.cu");
+    return write_op("affine", "[backend.cuda]\nsources = [\"k.cu\"]\narchs = [\"sm_90\"]\ncuda_flags = [" +
+                                  flags + "]\n");
+  }
+  [[nodiscard]] std::string fault(const std::string& flag) const {
+    const std::filesystem::path path = manifest("'" + flag + "'");
+    return fault_of([&] { static_cast<void>(read_op(path, Backend::cuda)); });
+  }
+};
+
+TEST_F(CudaFlagsTest, TakesNvccs) {
+  EXPECT_THAT(read_op(manifest(R"("--use_fast_math", "-Xcompiler=-Wall,-fopenmp", "-DX=1", "-Xptxas", "-v")"),
+                      Backend::cuda)
+                  .cuda_flags,
+              ElementsAre("--use_fast_math", "-Xcompiler=-Wall,-fopenmp", "-DX=1", "-Xptxas", "-v"));
+}
+
+TEST_F(CudaFlagsTest, RefusesWhatAShellWouldRun) {
+  for (const char* flag : {"-DX=$(touch pwned)", "-DX=`id`", "-Xcompiler=-DX;id", "-Xptxas=-v|id", "-DX=a>b",
+                           "-DX=a b", "-DX=\"x\"", "-DX=a\\b", "-I~/x"}) {
+    EXPECT_THAT(fault(flag), HasSubstr("has a character that means something to a shell")) << flag;
+  }
+  EXPECT_THAT(fault("-DX=$(id)"),
+              StartsWith("affine/dcuop.toml:6:15: error: '-DX=$(id)' in 'cuda_flags' in [backend.cuda]"));
+}
+
+TEST_F(CudaFlagsTest, RefusesAsForOtherCompilersAndMore) {
+  for (const char* flag :
+       {"-ccbin=x", "--compiler-bindir=x", "-optf=x", "-ldir=x", "--libdevice-directory=x", "-noprof",
+        "-Xcompiler=-O2,-Bx", "--compiler-options=-specs=x", "-Xptxas=-v,-optf=x"}) {
+    EXPECT_THAT(fault(flag), HasSubstr("chooses the compiler's parts")) << flag;
+  }
+  EXPECT_THAT(fault("-Xcompiler=-fplugin=x.so"), HasSubstr("loads code into the compiler"));
+  for (const char* flag : {"-arch=sm_90", "-gencode=arch=compute_90", "--gpu-architecture=sm_90",
+                           "-code=sm_90", "--gpu-code=x"}) {
+    EXPECT_THAT(fault(flag), HasSubstr("chooses the offload arch, which dcuop sets")) << flag;
+  }
+  for (const char* flag : {"-ptx", "--cubin", "-E", "-c", "--run", "-clean"}) {
+    EXPECT_THAT(fault(flag), HasSubstr("says how far to compile")) << flag;
+  }
+  for (const char* flag : {"-rdc=true", "-dc", "--relocatable-device-code=true", "-dlto"}) {
+    EXPECT_THAT(fault(flag), HasSubstr("device code that has to be linked by itself")) << flag;
+  }
+  EXPECT_THAT(fault("-odir"), HasSubstr("names the output")) << "not of the others' -o alone";
+  EXPECT_THAT(fault("-MMD"), HasSubstr("dependency file"));
+}
+
 } // namespace
 } // namespace dcuop::op
