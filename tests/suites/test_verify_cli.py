@@ -132,7 +132,7 @@ def test_json_is_one_document(run, op):
     assert result.rc == 0, result
     assert result.json["gate"]["passed"] is True
     assert result.json["backend"] == "host"
-    assert "correctness" in result.json
+    assert {"correctness", "numerics", "micro"} <= set(result.json)
 
 
 def test_a_fault_of_the_contract_is_shown_with_its_place(run, op):
