@@ -14,21 +14,28 @@ int number_of(const std::string& arch) {
   return std::stoi(arch.substr(arch.find('_') + 1));
 }
 
-/// For a device that is an sm_90: what is for that processor alone ("sm_90a"), else the newest PTX that it takes; "" when
-/// the op supports neither.
+/// For a device that is an sm_86: what is for that processor alone ("sm_86a"), else the newest code of its generation
+/// that is not newer ("sm_80"), else the newest PTX that is not; "" when the op supports none.
+/// https://docs.nvidia.com/cuda/cuda-c-programming-guide/#binary-compatibility
 std::string code_that_runs_on(const std::string& processor, const op::Op& op) {
   if (op.supports(processor + "a")) {
     return processor + "a";
   }
-  std::string best;
+  const int number = number_of(processor);
+  std::string code;
+  std::string ptx;
   for (const std::string& arch : op.archs) {
-    const bool is_ptx = arch.starts_with("compute_") && !arch.ends_with('a') && !arch.ends_with('f');
-    if (is_ptx && number_of(arch) <= number_of(processor) &&
-        (best.empty() || number_of(best) < number_of(arch))) {
+    if (!op::is_cuda_arch(arch) || arch.ends_with('a') || number_of(arch) > number) {
+      continue;
+    }
+    const bool is_code = arch.starts_with("sm_");
+    std::string& best = is_code ? code : ptx;
+    const bool fits = is_code ? number_of(arch) / 10 == number / 10 : !arch.ends_with('f');
+    if (fits && (best.empty() || number_of(best) < number_of(arch))) {
       best = arch;
     }
   }
-  return best;
+  return code.empty() ? ptx : code;
 }
 
 /// nvcc lists neither "sm_90a" nor "sm_100f": whether it knows these it says when it is called.

@@ -18,7 +18,8 @@ class OpDirectory {
   OpDirectory() : directory_(Environment()) {
     std::filesystem::create_directories(directory_.path() / "src/include");
     std::filesystem::create_directories(directory_.path() / "ops/one");
-    for (const char* name : {"op.hip", "src/binding.cpp", "src/include/op.h", "ops/one/dcuop.toml"}) {
+    for (const char* name :
+         {"op.hip", "op.cu", "src/binding.cpp", "src/include/op.h", "ops/one/dcuop.toml"}) {
       std::ofstream(directory_.path() / name) << "";
     }
     std::ofstream(directory_.path() / "flags.rsp") << "-O2 '-DNAME=a b' @flags.rsp";
@@ -38,11 +39,15 @@ class OpDirectory {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const OpDirectory directory;
   directory.write(fuzz::text_of(data, size));
-  try {
-    const op::Op op = op::read_op(directory.manifest());
-    fuzz::require(!op.name.empty() && !op.sources.empty(), "an op has a name and sources");
-  } catch (const Error&) {
-    // What is wrong with it.
+  for (const op::Backend backend : op::all_backends()) {
+    try {
+      const op::Op op = op::read_op(directory.manifest(), backend);
+      fuzz::require(!op.name.empty() && !op.sources.empty(), "an op has a name and sources");
+      fuzz::require(op.backend == backend && (backend == op::Backend::hip || !op.has_hip()),
+                    "HIP is for HIP alone");
+    } catch (const Error&) {
+      // What is wrong with it.
+    }
   }
   try {
     static_cast<void>(op::find_workspace(directory.path()));

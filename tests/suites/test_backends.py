@@ -343,15 +343,15 @@ class TestCuda:
         assert error("--arch", "sm_75") == (2, "fill does not support sm_75 (--arch); it supports sm_80, sm_90")
         manifest = cuda_op / "dcuop.toml"
         text = manifest.read_text()
-        manifest.write_text(text.replace('["sm_80", "sm_90"]', '["sm_90a", "compute_80", "sm_20"]'))
+        manifest.write_text(text.replace('["sm_80", "sm_90"]', '["sm_90a", "compute_75", "compute_80", "sm_86", "sm_20"]'))
         assert re.fullmatch(r"nvcc [\d.]+ cannot compile for sm_20", error("--arch", "sm_20")[1])
         # No GPU is here: the answers of nvidia-smi are written down.
         smi = tmp_path / "smi" / "nvidia-smi"
         smi.parent.mkdir()
-        for capability, chosen in (("9.0", ["sm_90a"]), ("8.6", ["compute_80"])):
+        for capability, chosen in (("9.0", "sm_90a"), ("8.9", "sm_86"), ("12.0", "compute_80"), ("7.5", "compute_75")):
             smi.write_text(f"#!/bin/sh\necho {capability}\n")
             smi.chmod(0o755)
-            assert archs(PATH=f"{smi.parent}:/usr/bin:/bin") == chosen
+            assert archs(PATH=f"{smi.parent}:/usr/bin:/bin") == [chosen]
         assert archs(DCUOP_ARCH="compute_80") == ["compute_80"]
         manifest.write_text(text.replace('["sm_80", "sm_90"]', '["sm_90"]'))
         assert archs() == ["sm_90"], "the only one"
