@@ -14,11 +14,17 @@ WAVEFRONTS = (32, 64)
 PRIMES = (2, 3, 7, 13, 61, 251, 1009, 65537)
 #: From here on one row is enough.
 _MANY = 1 << 18
+#: Grids are often limited, and stride over what is left: to so many blocks, or, on devices, to what one dimension holds.
+_BLOCKS, _BLOCKS_OF_DEVICES = 4096, 65536
 
 
 def add(maker: Maker) -> None:
     function = maker.function
-    for size in _sizes(maker.block, function.sizes):
+    # An emulated grid takes a second for so many: once for each function.
+    limits = [_BLOCKS] if maker.has_device or maker.dtype == function.dtypes[0] else []
+    limits += [_BLOCKS_OF_DEVICES] if maker.has_device else []
+    beyond = [limit * maker.block + 1 for limit in limits]
+    for size in _sizes(maker.block, (*function.sizes, *beyond)):
         maker.add("size", str(size), dims=dims_for(function, size, rows=1 if size >= _MANY else 3))
     along = primary(function)
     for name in function.dimensions():
@@ -32,6 +38,8 @@ def add(maker: Maker) -> None:
         for rows in (1, 2, 7, 64, 257):
             for size in (1, 31, 33, maker.block - 1, maker.block + 1):
                 maker.add("grid", f"{rows}x{size}", dims={**dims_for(function, size), LEADING: (rows,)})
+        for limit in limits:
+            maker.add("grid", f"{limit + 3}x3", dims={**dims_for(function, 3), LEADING: (limit + 3,)})
     _add_broadcasts(maker)
 
 
