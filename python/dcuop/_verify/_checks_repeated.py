@@ -7,6 +7,7 @@ import gc
 import os
 import sys
 import threading
+import time
 from typing import Any, Dict, List, Mapping
 
 import torch
@@ -21,6 +22,8 @@ from ._target import copied, outputs
 #: A call that keeps this part of a result's memory leaks: what the allocator itself keeps is far less.
 _PART_LOST = 0.5
 _WARM_UP_CALLS = 50
+#: An emulated grid may be slow: fewer calls then, but not so few that what they lose could be missed.
+_LEAK_SECONDS, _LEAST_CALLS = 15.0, 200
 
 
 def repeat(bench: Bench, case: Case, function: Function) -> None:
@@ -102,12 +105,15 @@ def threads(bench: Bench, case: Case, function: Function) -> None:
 
 def leak(bench: Bench, case: Case, function: Function) -> None:
     """Memory after many calls is what it was: of results, and of arguments, which are new ones each time."""
-    calls = case.options["calls"]
     usual = bench.inputs(case, function, guarded=False)
     arguments = _refused_arguments(bench, function, usual) if case.options.get("refused") else usual.arguments
     size = min(value.numel() * value.element_size() for value in arguments.values() if _has_size(value))
+    since = time.monotonic()
     for _ in range(_WARM_UP_CALLS):
         _call_and_drop(bench, case, function, arguments)
+    bench.target.synchronize()
+    each = (time.monotonic() - since) / _WARM_UP_CALLS
+    calls = max(_LEAST_CALLS, min(case.options["calls"], int(_LEAK_SECONDS / max(each, 1e-9))))
     before, live, held = _memory(bench), _live_tensors(), _references(arguments)
     for _ in range(calls):
         _call_and_drop(bench, case, function, arguments)
@@ -115,8 +121,8 @@ def leak(bench: Bench, case: Case, function: Function) -> None:
     if more >= calls * _PART_LOST:
         raise Failed("leak", f"{more} tensors more are alive after {calls} calls")
     if lost >= calls * size * _PART_LOST:
-        each = f"{lost / calls:.0f} bytes a call"
-        raise Failed("leak", f"{lost / 2**20:.1f} MiB more are in use after {calls} calls, {each}")
+        what = f"{lost / 2**20:.1f} MiB more are in use after {calls} calls, {lost / calls:.0f} bytes a call"
+        raise Failed("leak", what)
     for name, count in _references(arguments).items():
         if count - held[name] >= calls * _PART_LOST:
             raise Failed("leak", f"the argument {name} is held {count - held[name]} times more after {calls} calls")
