@@ -128,6 +128,17 @@ def test_an_emulated_grid_has_times_and_no_worth(tmp_path, clock):
     assert row["break_even_why"] == "the grid is emulated: nothing says when a build pays on a device"
 
 
+def test_an_emulated_grid_is_not_timed_at_great_sizes(tmp_path, clock, monkeypatch):
+    monkeypatch.setattr(_micro, "MOST_EMULATED", 2000)
+    small, large = micro(tmp_path, clock)["functions"][0]["points"]
+    assert small["candidate_us"] and (large["n"], large["candidate_us"]) == (4096, None)
+    assert large["unknown"] == "not timed: it would be long, and the grid is emulated"
+    # The least size is, whatever it is.
+    monkeypatch.setattr(_micro, "MOST_EMULATED", 1)
+    assert micro(tmp_path, clock)["functions"][0]["points"][0]["candidate_us"]
+    assert micro(tmp_path, clock, backend="hip")["functions"][0]["points"][1]["candidate_us"]
+
+
 def test_what_is_no_faster_never_pays(tmp_path, clock):
     [row] = micro(tmp_path, clock, "slow", backend="hip")["functions"]
     assert (row["break_even_calls"], row["never_pays"]) == (None, True)

@@ -93,10 +93,10 @@ def test_what_no_sample_tells_apart_is_said(tmp_path):
     assert list(shares(row)) == [
         "float32, each operation rounded",
         "float64 inside, one rounding",
-        "as the framework here",
+        "rounded as the framework here",
     ]
     assert row["schedule"]["follows"] == "float32, each operation rounded"
-    assert row["schedule"]["also"] == ["float64 inside, one rounding", "as the framework here"]
+    assert row["schedule"]["also"] == ["float64 inside, one rounding", "rounded as the framework here"]
     assert row["vs_float64"]["max_ulp_all"] == 0.0
     counts = [count for _, count in row["vs_float64"]["histogram"]]
     assert row["elements"] / 2 < counts[0] < row["elements"] and not any(counts[1:])
@@ -145,6 +145,22 @@ def test_sums_in_another_order_follow_nothing_and_the_closest_is_named(tmp_path)
         row["schedule"], Words()
     )
     assert row["vs_float64"]["max_ulp"] > 0.5 and row["deterministic"] is True
+
+
+def test_the_contracts_reference_may_say_the_order_of_a_sum(tmp_path):
+    code = """
+        def formula(x):
+            return x.sum(-1)
+        def backwards(x):
+            total = torch.zeros(x.shape[:-1])
+            for column in reversed(x.unbind(-1)):
+                total = total + column
+            return total
+        def reference(x):
+            return backwards(x)
+    """
+    row = one(tmp_path, code, "backwards", ["float32"], [tensor("x", "...", "n")], reference="op.py:reference")
+    assert (row["schedule"]["follows"], row["schedule"]["also"]) == ("rounded as the contract's reference", [])
 
 
 def bits_of(value: float) -> int:

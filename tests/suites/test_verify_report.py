@@ -323,6 +323,7 @@ def test_what_could_not_be_measured_is_said_with_its_reason():
     numerics = result["numerics"]["functions"][0]
     numerics.update(vs_float64=None, vs_float64_unknown="the formula refuses float64: no kernel", schedule=None)
     numerics["special"][1].update(got="0.0", same=False)
+    numerics["framework"] = "emulated"
     result["micro"]["functions"][0]["points"] = [
         {**sample.point(1024, 6.0, 9.0), "reference_us": None, "speedup": None}
     ]
@@ -332,6 +333,7 @@ def test_what_could_not_be_measured_is_said_with_its_reason():
     assert "1 of 2 special values unlike the framework: x=-0.0: 0.0, -0.3" in text
     assert "6.00 µs a call at 2^10; no reference: the formula does not run in float16 here" in text
     page = Page(_report_html.render(result)).text
+    assert "Not every operation of the formula is there in float16 on this device" in page
     assert "the formula refuses float64: no kernel" in page and "the formula does not run in float16 here" in page
 
 

@@ -20,6 +20,8 @@ from ._target import Arguments, Target, copied
 #: Seconds that a size may take; then there are fewer runs, but no fewer than these.
 _BUDGET, _BUDGET_EMULATED = 20.0, 4.0
 _LEAST_RUNS = 3
+#: Elements above which an emulated grid, whose times say nothing, is not timed unless there is no smaller size.
+MOST_EMULATED = 1 << 18
 #: Microseconds of calls before the first sample: a device that was idle raises its clocks meanwhile.
 _WARM_US = 100000.0
 
@@ -43,19 +45,28 @@ def run(target: Target, request: Request, progress: Any, clock: Any = None) -> D
     work = [(function, dtype) for function in request.contract.functions for dtype in function.dtypes]
     rows: List[Dict[str, Any]] = []
     for function, dtype in work:
-        points = []
+        points: List[Dict[str, Any]] = []
         for elements in sorted(set(request.contract.micro.sizes)):
             progress.update(f"{function.name} {dtype}, {elements} elements", len(rows), len(work))
-            points.append(bench.point(function, dtype, elements))
+            if bench.emulated and points and elements > MOST_EMULATED:
+                points.append({**untimed(elements), "unknown": "not timed: it would be long, and the grid is emulated"})
+            else:
+                points.append(bench.point(function, dtype, elements))
         rows.append({"function": function.name, "dtype": dtype, "points": points, **bench.break_even(points)})
     progress.finish()
     return {
         "emulated": bench.emulated,
         "clock": clock.name,
-        "build_seconds": request.build.get("seconds"),
+        "build_seconds": (request.build or {}).get("seconds"),
         "functions": rows,
         "seconds": time.monotonic() - since,
     }
+
+
+def untimed(elements: int) -> Dict[str, Any]:
+    """A point of which nothing is known yet."""
+    names = ("candidate_us", "reference_us", "copy_us", "inner", "speedup", "bytes", "flops", "gbps", "gflops")
+    return {"n": elements, **dict.fromkeys((*names, "copy_gbps", "of_copy")), "unknown": ""}
 
 
 class _Bench:
@@ -67,10 +78,7 @@ class _Bench:
 
     def point(self, function: Function, dtype: str, elements: int) -> Dict[str, Any]:
         """One size of one function: an element of "points"."""
-        empty = dict.fromkeys(
-            ("candidate_us", "reference_us", "copy_us", "inner", "speedup", "bytes", "flops", "gbps", "gflops"), None
-        )
-        point: Dict[str, Any] = {"n": elements, **empty, "copy_gbps": None, "of_copy": None, "unknown": ""}
+        point = untimed(elements)
         try:
             arguments = plain_arguments(function, dtype, elements, self._target.device, seed=self._request.options.seed)
             first = arguments[function.tensors[0].name]
@@ -153,7 +161,7 @@ class _Bench:
     def break_even(self, points: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
         """After how many calls of the largest size the build has paid: "break_even_calls" and its kin."""
         found: Dict[str, Any] = {"break_even_calls": None, "never_pays": False, "break_even_why": "", "unknown": ""}
-        build = self._request.build.get("seconds")
+        build = self._(request.build or {}).get("seconds")
         point = max(points, key=lambda one: one["n"], default=None)
         if not any(each["candidate_us"] for each in points):
             found["unknown"] = next((each["unknown"] for each in points if each["unknown"]), "no sizes")

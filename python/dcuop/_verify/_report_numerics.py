@@ -28,6 +28,8 @@ def _numerics_of(one: Json, words: Words) -> Markup:
         inputs = words.say("inputs", inputs=words.known(one["inputs"]), count=one["elements"])
         parts.append(tag("p", inputs, style="faint"))
     parts.append(_errors(one, words))
+    if one.get("framework") == "emulated":
+        parts.append(tag("p", words.say("framework_emulated", dtype=one["dtype"]), style="faint"))
     plot = _histogram(one, words)
     schedule = tag("div", *_schedule(one, words))
     parts.append(tag("div", *([plot] if plot else []), schedule, style="beside"))

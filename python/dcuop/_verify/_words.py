@@ -145,7 +145,8 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "word_each operation and scalar rounded": ("each operation and scalar rounded", "每次运算和标量都舍入"),
     "word_FMA": ("FMA", "FMA"),
     "word_FMA of the second product": ("FMA of the second product", "第二个乘积用 FMA"),
-    "word_as the framework here": ("as the framework here", "与此处的框架相同"),
+    "word_rounded as the contract's reference": ("rounded as the contract's reference", "舍入与约定中的参考实现相同"),
+    "word_rounded as the framework here": ("rounded as the framework here", "舍入与此处的框架相同"),
     # Inputs of the numerics
     "inputs": ("Inputs: {inputs}; {count:count} elements of results.", "输入：{inputs}；结果共 {count:count} 个元素。"),
     "word_every value": ("every value of the dtype", "该类型的每个值"),
@@ -291,6 +292,11 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "error_against": ("Error against", "误差，相对于"),
     "float64": ("formula in float64", "float64 中的公式"),
     "framework_path": ("framework's own path", "框架自身路径"),
+    "framework_emulated": (
+        "Not every operation of the formula is there in {dtype} on this device: for the framework's own path each was"
+        " computed in float32 and rounded, as devices do.",
+        "此设备上并非公式的每个运算都支持 {dtype}：框架自身路径的每个运算均以 float32 计算并舍入，与设备的做法相同。",
+    ),
     "max": ("Max ULP", "最大 ULP"),
     "max_all": ("Max ULP, all samples", "最大 ULP（全部样本）"),
     "mean": ("Mean ULP", "平均 ULP"),
