@@ -161,7 +161,7 @@ class _Bench:
     def break_even(self, points: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
         """After how many calls of the largest size the build has paid: "break_even_calls" and its kin."""
         found: Dict[str, Any] = {"break_even_calls": None, "never_pays": False, "break_even_why": "", "unknown": ""}
-        build = self._(request.build or {}).get("seconds")
+        build = (self._request.build or {}).get("seconds")
         point = max(points, key=lambda one: one["n"], default=None)
         if not any(each["candidate_us"] for each in points):
             found["unknown"] = next((each["unknown"] for each in points if each["unknown"]), "no sizes")
