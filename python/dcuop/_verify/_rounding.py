@@ -78,7 +78,7 @@ class Rounding(TorchFunctionMode):  # type: ignore[misc]
     def _remembered(self, product: Any, factors: Sequence[Any]) -> Any:
         if isinstance(product, torch.Tensor) and product.dtype in _FUSED:
             # The tensor is kept, so that no other one gets its id; its version says whether it was written since.
-            self._factors[id(product)] = (product, product._version, *factors)  # type: ignore[assignment]
+            self._factors[id(product)] = (product, product._version, *factors)
         return product
 
     def _product(self, term: Any) -> Optional[Tuple[Any, Any]]:
