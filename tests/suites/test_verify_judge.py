@@ -64,7 +64,7 @@ def test_what_differs_is_named_with_its_place():
     got = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.5, 6.0]])
     want = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     found = differ(got, want, Tolerance())
-    assert found is not None and (found.count, found.of) == (1, 6)
+    assert found is not None and (found.wrong, found.of) == (1, 6)
     assert found.elements == [{"index": [1, 1], "got": "5.5", "want": "5.0", "ulp": 1048576}]
     assert differ(got, got.clone(), EXACT) is None
     assert differ(got, want, Tolerance(ulp=None, rtol=0.1)) is None

@@ -7,7 +7,7 @@ import random
 import re
 import struct
 import zlib
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 from ._contract import DEFAULT_RANGE, LEADING, Argument, Function
 from ._layouts import Shape

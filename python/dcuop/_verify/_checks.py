@@ -194,7 +194,7 @@ def compare(case: Case, function: Function, got: torch.Tensor, want: torch.Tenso
         raise Failed("dtype", f"{name} is {_dtype(got)} instead of {_dtype(want)}")
     difference = differ(got, want, function.tolerance_of(_dtype(want), case.dtype))
     if difference is not None:
-        raise Failed("differs", f"{difference.count} of {difference.of} elements of {name} are wrong", difference)
+        raise Failed("differs", f"{difference.wrong} of {difference.of} elements of {name} are wrong", difference)
 
 
 def _check_storage(function: Function, inputs: Inputs, got: torch.Tensor, name: str) -> None:

@@ -183,7 +183,7 @@ def check_same(first: List[torch.Tensor], got: List[torch.Tensor], which: str) -
         if same_bits(other, one):
             continue
         difference = differ(other, one, Tolerance(ulp=0.0)) if one.shape == other.shape else None
-        count = f"{difference.count} of {difference.of} elements" if difference else "the result"
+        count = f"{difference.wrong} of {difference.of} elements" if difference else "the result"
         raise Failed("not-deterministic", f"{which} changed {count}", difference)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import time
 from typing import Any, Counter, Dict, List, Optional, Set, Tuple
 
@@ -23,31 +22,37 @@ _SHRINK_SECONDS = 60.0
 _HANG_SECONDS = 5.0
 
 
-def cases(request: Request) -> List[Case]:
-    """Those that the options choose, in order. Raises UsageProblem when there is none."""
-    return chosen(matrix(request), request.options.case)
+def cases(request: Request, repetition: int = 0) -> List[Case]:
+    """Those that the options choose, in order; each repetition has other values. Raises UsageProblem when there is
+    none."""
+    return chosen(matrix(request, request.options.seed + repetition), request.options.case)
 
 
 def run(runner: Runner, request: Request, progress: Progress) -> Dict[str, Any]:
     """The part "correctness" of the result. Raises DcuopError when the operator does not load."""
     since = time.monotonic()
-    chosen_cases = cases(request)
     progress.start("correctness")
     progress.update("loading")
     runner.start()
     layer = _Layer(runner, request)
-    results: List[Dict[str, Any]] = []
-    for number, case in enumerate(chosen_cases, 1):
-        progress.update(case.id, number, len(chosen_cases))
-        results.append(layer.result(case))
+    results: Dict[str, Dict[str, Any]] = {}
+    repetitions, done = max(1, request.options.repeat), 0
+    for repetition in range(repetitions):
+        chosen_cases = cases(request, repetition)
+        for case in chosen_cases:
+            done += 1
+            progress.update(case.id, done, len(chosen_cases) * repetitions)
+            # The first fault of a case counts.
+            if repetition == 0 or results[case.id]["status"] == "passed":
+                results[case.id] = layer.result(case, repetition)
     progress.finish()
-    counts = collections.Counter(result["status"] for result in results)
+    counts = collections.Counter(result["status"] for result in results.values())
     return {
         "passed": counts["passed"],
         "failed": counts["failed"],
         "skipped": counts["skipped"],
         "seconds": time.monotonic() - since,
-        "cases": results,
+        "cases": list(results.values()),
     }
 
 
@@ -60,24 +65,17 @@ class _Layer:
         self._shrunk: Set[Tuple[str, ...]] = set()
         self._shrink_left = _SHRINK_SECONDS
 
-    def result(self, case: Case) -> Dict[str, Any]:
-        """Of one case, run as often as was asked for: the first fault counts."""
-        verdict = Verdict("skipped", reason="never run")
-        for repetition in range(max(1, self._request.options.repeat)):
-            verdict = self._run(dataclasses.replace(case, seed=case.seed + repetition))
-            if verdict.status != "passed":
-                break
-        smallest = None
-        if verdict.status == "failed":
-            if repetition:
-                seed = self._request.options.seed + repetition
-                verdict = verdict._replace(what=f"{verdict.what} (run {repetition + 1}: --seed {seed})")
-            smallest = self._smallest(dataclasses.replace(case, seed=case.seed + repetition), verdict)
+    def result(self, case: Case, repetition: int) -> Dict[str, Any]:
+        verdict = self._run(case)
+        if verdict.status == "failed" and repetition:
+            verdict = verdict._replace(what=f"{verdict.what} (run {repetition + 1}: --seed {case.seed})")
+        smallest = self._smallest(case, verdict) if verdict.status == "failed" else None
         return {
             "id": case.id,
             "group": case.group,
             "function": case.function,
             "dtype": case.dtype,
+            "seed": case.seed,
             "status": verdict.status,
             "reason": verdict.reason,
             "what": verdict.what,

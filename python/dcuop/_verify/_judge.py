@@ -30,13 +30,13 @@ _LEAST_EXPONENT = {
 class Difference(NamedTuple):
     """Elements of a result that are not what they had to be."""
 
-    count: int
+    wrong: int
     of: int
     max_ulp: Optional[float]  #: of those that are numbers on both sides; None when none is
     elements: List[Dict[str, Any]]  #: the first: "index", "got", "want", "ulp"
 
     def to_json(self) -> Dict[str, Any]:
-        return {"count": self.count, "of": self.of, "max_ulp": self.max_ulp}
+        return {"count": self.wrong, "of": self.of, "max_ulp": self.max_ulp}
 
 
 def differ(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Optional[Difference]:
@@ -49,7 +49,8 @@ def differ(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Optio
         got, want = torch.view_as_real(got.resolve_conj()), torch.view_as_real(want.resolve_conj())
     shape, of = tuple(got.shape), got.numel()
     flat_got, flat_want = _flat(got), _flat(want)
-    count, largest, elements = 0, None, []
+    count, largest = 0, None
+    elements: List[Dict[str, Any]] = []
     for start in range(0, of, CHUNK):
         one = flat_got[start : start + CHUNK]
         other = flat_want[start : start + CHUNK].to(one.device)

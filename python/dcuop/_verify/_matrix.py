@@ -21,12 +21,13 @@ _GROUPS = (
 )
 
 
-def matrix(request: Request) -> List[Case]:
-    """Every case that the contract demands; what cannot run on this backend has its reason in `skip`."""
+def matrix(request: Request, seed: int = 0) -> List[Case]:
+    """Every case that the contract demands, with values by `seed`; what cannot run on this backend has its reason in
+    `skip`."""
     cases: List[Case] = []
     for function in request.contract.functions:
         for dtype in function.dtypes:
-            maker = Maker(function, dtype, request.has_device, request.options.seed)
+            maker = Maker(function, dtype, request.has_device, seed)
             for add in _GROUPS:
                 add(maker)
             cases += maker.cases.values()

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from .._errors import DcuopError, error_from_json
 from ._cases import Case
@@ -208,7 +208,8 @@ class _Worker:
         while b"\n" not in self._unread:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             # The server tells of its end: a process that it started itself may hold the pipe open.
-            ready = select.select([self._answers, self._server.control], [], [], left)[0]
+            sources: List[Any] = [self._answers, self._server.control]
+            ready = select.select(sources, [], [], left)[0]
             if not ready:
                 self.timed_out = True
             more = os.read(self._answers, 65536) if self._answers in ready else b""

@@ -39,8 +39,9 @@ def row(result: Json, layer: str, words: Words) -> Optional[Row]:
 def command(result: Json, case: Json, directory: str) -> str:
     """What runs this one case again, for a shell; `directory` is how the operator's directory is called there."""
     words = ["dcuop", "verify", directory, "--backend", str(result.get("backend", "auto"))]
-    if result.get("seed"):
-        words += ["--seed", str(result["seed"])]
+    seed = case.get("seed", result.get("seed"))
+    if seed:
+        words += ["--seed", str(seed)]
     smallest = case.get("smallest") or {}
     return " ".join(shlex.quote(word) for word in [*words, "--case", str(smallest.get("id") or case["id"])])
 
