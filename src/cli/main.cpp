@@ -14,6 +14,7 @@
 #include "command.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
+#include "unknown_word.hpp"
 
 namespace dcuop::cli {
 
@@ -177,7 +178,7 @@ int run_program(int argc, char** argv) {
     return app.exit(version);
   } catch (const CLI::ParseError& fault) {
     Terminal terminal(environment, {options.quiet, options.verbose, options.json});
-    print_error(terminal, Error(ExitCode::usage, fault.what(), "dcuop --help, or dcuop COMMAND --help"));
+    print_error(terminal, misunderstood(app, fault));
     return static_cast<int>(ExitCode::usage);
   }
   install_termination_handlers();

@@ -325,3 +325,24 @@ def test_arch_that_is_none_is_refused_for_host_code_too(run, make_op, environmen
 @pytest.mark.parametrize("arch", ["gfx906", "gfx90a:xnack-", "gfx9-4-generic", "gfx906,gfx936", "native", "gfx906;gfx90a"])
 def test_arch_that_can_be_is_none_of_host_codes_business(run, make_op, arch):
     assert run("build", make_op("op"), "--arch", arch).rc == 0
+
+
+# The command line ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("line, message, fix", [
+    ("buid", "unknown command 'buid'; did you mean 'build'?", "dcuop --help"),
+    ("buid --arch gfx906 affine", "unknown command 'buid'; did you mean 'build'?", "dcuop --help"),
+    ("cache stat", "unknown command 'stat'; did you mean 'stats'?", "dcuop cache --help"),
+    ("frobnicate", "unknown command 'frobnicate'", "dcuop --help"),
+    ("build --jbos 3", "unknown option '--jbos'; did you mean '--jobs'?", "dcuop build --help"),
+    ("cache stats --cahce-dir=x", "unknown option '--cahce-dir'; did you mean '--cache-dir'?", "dcuop cache stats --help"),
+    ("list --frobnicate", "unknown option '--frobnicate'", "dcuop list --help"),
+    ("cache", "A subcommand is required", "dcuop cache --help"),
+])
+def test_unknown_word(run, line, message, fix):
+    result = run(*line.split())
+    assert result.rc == 2 and result.stdout == ""
+    assert result.stderr == f"error: {message}\n  fix: {fix}\n"
+    answer = run(*line.split(), "--json").json["error"]
+    assert answer == {"message": message, "hint": fix, "exit_code": 2}
