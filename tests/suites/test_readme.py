@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import PYTHON, ROOT, copy_op
 
 READMES = [ROOT / "README.md", ROOT / "README.zh.md", ROOT / "CONTRIBUTING.md"]
 
@@ -59,3 +61,61 @@ def test_scripts_exist(readme):
     for code in code_of(readme):
         for script in re.findall(r"\bscript/[a-z0-9]+", code):
             assert (ROOT / script).is_file(), script
+
+
+def sessions(readme: Path) -> "list[tuple[str, list[str]]]":
+    """The tour's commands ("$ ..."), each with the output that is shown."""
+    found: "list[tuple[str, list[str]]]" = []
+    shown: "list[str] | None" = None
+    for line in readme.read_text(encoding="utf-8").splitlines():
+        if line.startswith("    $ "):
+            shown = []
+            found.append((line[6:], shown))
+        elif line.startswith("    ") and shown is not None:
+            shown.append(line[4:])
+        else:
+            shown = None
+    return found
+
+
+#: What differs from machine to machine: digests, what is left out, the home, counts, times, versions; and blanks.
+VARIES = re.compile(r"(?P<digest>\b[0-9a-f]{2}/[0-9a-f]{8}(?=…)|\b[0-9a-f]{8}(?=…))|(?P<rest>[…~])|(?P<number>\b\d[\w.]*)|(?P<blank> +)")
+SOMETHING = {"digest": "[0-9a-f/]+", "rest": ".*", "number": r"[\w.+]+(?: \d+s)?", "blank": r"\s+"}
+
+
+def pattern_of(line: str) -> str:
+    pattern, end = "", 0
+    for found in VARIES.finditer(line):
+        pattern += re.escape(line[end : found.start()]) + SOMETHING[str(found.lastgroup)]
+        end = found.end()
+    return pattern + re.escape(line[end:])
+
+
+def test_the_tour_as_it_is_pasted(dcuop_binary, environment, tmp_path):
+    """In one shell, in order, in a copy of what of the repository it uses; what is shown is what comes."""
+    checkout = tmp_path / "home" / "kernels"
+    copy_op(ROOT / "ops", checkout / "ops")
+    shutil.copy(ROOT / "dcuop.toml", checkout)
+    (checkout / "python").symlink_to(ROOT / "python")
+    (checkout / "build" / "release").mkdir(parents=True)
+    (checkout / "build" / "release" / "dcuop").symlink_to(dcuop_binary)
+    tour = sessions(ROOT / "README.md")
+    script = "\n".join(f"{command} 2>&1; echo; echo '=== end'" for command, _ in tour)
+    env = {name: value for name, value in environment.items() if name not in ("DCUOP_CACHE_DIR", "DCUOP_PYTHON")}
+    env["PATH"] = f"{Path(PYTHON).parent}:{env['PATH']}"
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=checkout, env=env, capture_output=True, encoding="utf-8", timeout=300
+    )
+    outputs = done.stdout.split("=== end\n")
+    assert len(outputs) == len(tour) + 1 and done.stderr == "", done.stderr
+    for (command, shown), output in zip(tour, outputs):
+        for line in shown:
+            assert re.search(pattern_of(line.replace("/usr/bin/python3", PYTHON)), output), f"$ {command}\n{output}\n--- is not\n{line}"
+        if not shown:
+            assert output.strip() == "", f"$ {command}\n{output}"
+
+
+def test_both_tours_are_one():
+    assert sessions(ROOT / "README.zh.md") == sessions(ROOT / "README.md")
+    assert len(sessions(ROOT / "README.md")) >= 10
