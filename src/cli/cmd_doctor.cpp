@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arch_option.hpp"
+#include "build_argument.hpp"
 #include "command.hpp"
 #include "entry_view.hpp"
 #include "evidence_view.hpp"
@@ -24,7 +25,7 @@
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
-#include "dcuop/support/log.hpp"
+#include "dcuop/support/process.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
@@ -65,25 +66,8 @@ store::Entry newest_entry(Context& context, const op::Op& op) {
                            [](const store::Entry& a, const store::Entry& b) { return a.built < b.built; });
 }
 
-/// The entry of the cache whose artifact this is.
-std::optional<store::Entry> entry_with(Context& context, const std::filesystem::path& artifact) {
-  try {
-    if (lies_below(artifact, context.store().root())) {
-      for (auto& entry : context.store().list(store::Shelf::entries)) {
-        if (entry.artifact_path() == artifact) {
-          return std::move(entry);
-        }
-      }
-    }
-  } catch (const Error& no_cache) {
-    log_debug(std::string("no build record: ") + no_cache.what());
-  }
-  return std::nullopt;
-}
-
 /// What the builder kept beside the artifact.
 void take_record(const store::Entry& entry, doctor::Question& question) {
-  question.op_name = entry.name;
   question.module_name = entry.name;
   const auto facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
   const auto text = [&facts](const char* name) {
@@ -122,9 +106,12 @@ doctor::Question question_of(Context& context, const Request& request, const pro
   }
   if (names_a_file(request.target, context.working_directory)) {
     question.file = file_of(request, machine);
-    if (const auto entry = entry_with(context, absolute_from(request.target, context.working_directory))) {
+    const auto file = absolute_from(request.target, context.working_directory);
+    const auto entry = store::entry_with(file);
+    if (entry) {
       take_record(*entry, question);
     }
+    question.build_argument = build_argument(context, file, entry);
     return question;
   }
   const auto ops = op::select_ops({request.target}, context.working_directory, backend_of(context, ""));
@@ -135,6 +122,7 @@ doctor::Question question_of(Context& context, const Request& request, const pro
   const auto entry = newest_entry(context, op);
   question.file = entry.artifact_path();
   take_record(entry, question);
+  question.build_argument = shell_quoted({request.target});
   return question;
 }
 
@@ -184,7 +172,8 @@ ExitCode run(Context& context, const Request& request) {
   const auto question = question_of(context, request, machine);
   const auto rocminfo = rocminfo_of(context, request.saved);
   const auto facts = doctor::gather_facts(machine, context.python_wish(), rocminfo);
-  const auto report = doctor::diagnose(question, facts, machine);
+  auto report = doctor::diagnose(question, facts, machine);
+  name_operators(context, report.findings);
   if (request.sarif) {
     answer_sarif(context, report.findings);
   } else if (context.json()) {

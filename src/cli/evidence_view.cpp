@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "build_argument.hpp"
 #include "report_text.hpp"
 #include "sarif.hpp"
 
@@ -105,10 +106,12 @@ void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into) {
 ExitCode run_process(Context& context, const EvidenceRequest& request) {
   const auto process = doctor::read_live_process(request.pid);
   const auto machine = context.machine();
-  const auto report =
+  auto report =
       doctor::examine_process(process, {request.archs, request.file, context.working_directory}, machine);
+  name_operators(context, report.findings);
   auto findings = report.findings;
   if (report.file) {
+    name_operators(context, report.file->findings);
     findings.insert(findings.begin(), report.file->findings.begin(), report.file->findings.end());
     finding::sort_findings(findings);
   }
@@ -139,7 +142,11 @@ ExitCode run_message(Context& context, const EvidenceRequest& request) {
   question.archs = request.archs;
   const auto machine = context.machine();
   const auto facts = doctor::gather_facts(machine, context.python_wish());
-  const auto report = doctor::examine_message(question, facts, machine);
+  auto report = doctor::examine_message(question, facts, machine);
+  name_operators(context, report.findings);
+  if (report.diagnosis) {
+    name_operators(context, report.diagnosis->findings);
+  }
   Page page{report.headline, report.headline_chinese, report.findings, report.facts};
   if (report.diagnosis) {
     add(page, *report.diagnosis);

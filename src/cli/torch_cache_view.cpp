@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "build_argument.hpp"
 #include "report_text.hpp"
 #include "sarif.hpp"
 
@@ -45,7 +46,8 @@ void print(Context& context, const doctor::TorchCacheReport& report) {
 ExitCode run_torch_extensions(Context& context, const doctor::TorchCacheQuestion& question, bool sarif) {
   const auto machine = context.machine();
   const auto facts = doctor::gather_facts(machine, context.python_wish());
-  const auto report = doctor::examine_torch_cache(question, facts, machine);
+  auto report = doctor::examine_torch_cache(question, facts, machine);
+  name_operators(context, report.findings);
   if (sarif) {
     answer_sarif(context, report.findings);
   } else if (context.json()) {

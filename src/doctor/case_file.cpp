@@ -346,8 +346,9 @@ finding::Finding CaseFile::finding(std::string_view rule, finding::Values values
 }
 
 void CaseFile::fix_by_building(finding::Finding& finding, const std::string& options) const {
-  const std::string command = "dcuop build " + (question.op_name.empty() ? "OP" : question.op_name) +
-                              (options.empty() ? "" : " " + options);
+  const bool known = !question.build_argument.empty();
+  const std::string command =
+      "dcuop build " + (known ? question.build_argument : "OP") + (options.empty() ? "" : " " + options);
   const std::string python = facts.python ? facts.python->executable.string() : "";
   // Of linking and device code only: a damaged file was not built so.
   if (!question.built_with.empty() && finding.rule >= "DCU200") {
@@ -359,7 +360,7 @@ void CaseFile::fix_by_building(finding::Finding& finding, const std::string& opt
     finding.fix += "   (builds for the torch of " + python + ")";
     finding.chinese.fix += "   （针对 " + python + " 的 torch 编译）";
   }
-  if (question.op_name.empty()) {
+  if (!known) {
     finding.fix += "   (or install the package's build for this machine)";
     finding.chinese.fix += "   （或安装该软件包面向本机的版本）";
   }

@@ -1,6 +1,7 @@
 // Findings and rules for people.
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "dcuop/finding/finding.hpp"
 #include "dcuop/support/text.hpp"
@@ -54,6 +55,38 @@ constexpr std::array labels = {
     Label{"confidence", "可信度"},   Label{"followed by", "随后"},
 };
 
+/// As the table and the checks write it.
+constexpr std::string_view build_of_any = "dcuop build OP";
+
+std::size_t find_build(std::string_view text, std::size_t from) {
+  for (auto at = text.find(build_of_any, from); at != std::string_view::npos;
+       at = text.find(build_of_any, at + 1)) {
+    const auto end = at + build_of_any.size();
+    if (end == text.size() || std::isalnum(static_cast<unsigned char>(text[end])) == 0) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+void put_operator(std::string& text, const std::string& argument, const std::string& legend) {
+  const auto command = std::string("dcuop build ") + (argument.empty() ? "OP" : argument);
+  bool any = false;
+  for (auto at = find_build(text, 0); at != std::string::npos; at = find_build(text, at + command.size())) {
+    text.replace(at, build_of_any.size(), command);
+    any = true;
+  }
+  if (any && argument.empty()) {
+    text += legend;
+  }
+}
+
+/// The library that the finding is about; empty: it is about something else.
+std::string library_of(const Finding& finding) {
+  const auto name = finding.subject.substr(finding.subject.rfind('/') + 1);
+  return name.find(".so") == std::string::npos ? std::string() : name;
+}
+
 } // namespace
 
 std::string to_string(Severity severity) {
@@ -69,6 +102,10 @@ std::string long_form(const Rule& rule, LanguageOfText language) {
   append_section(text, zh ? "如何发现" : "How it is found", in(rule.how, language));
   append_section(text, zh ? "常见原因" : "Typical causes", in(rule.causes, language));
   append_section(text, zh ? "修复" : "Fixes", in(rule.fixes, language));
+  if (find_build(in(rule.fixes, language), 0) != std::string_view::npos) {
+    text.append(zh ? "  OP：算子的目录，或其在工作区中的名称\n"
+                   : "  OP: the operator's directory, or its name in the workspace\n");
+  }
   append_section(text, zh ? "参考" : "References", rule.references);
   return text;
 }
@@ -86,6 +123,21 @@ Words words_of(const Finding& finding, LanguageOfText language) {
     prefer(words.fix, finding.chinese.fix);
   }
   return words;
+}
+
+void name_operator(Finding& finding, const std::string& argument) {
+  const auto library = library_of(finding);
+  put_operator(finding.fix, argument,
+               library.empty()
+                   ? "   (OP: the operator's directory, or its name in the workspace)"
+                   : "   (OP: the directory or name of the operator that " + library + " was built from)");
+  put_operator(finding.chinese.fix, argument,
+               library.empty() ? "   （OP：算子的目录，或其在工作区中的名称）"
+                               : "   （OP：编译出 " + library + " 的算子的目录或名称）");
+}
+
+bool names_no_operator(const Finding& finding) {
+  return find_build(finding.fix, 0) != std::string_view::npos;
 }
 
 std::string label_text(std::string_view label, LanguageOfText language) {

@@ -221,4 +221,16 @@ Entry entry_from(const Digest& key, const fs::path& directory, const Manifest& m
   return entry;
 }
 
+std::optional<Entry> entry_with(const fs::path& file) {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  const fs::path directory = real.parent_path();
+  const std::optional<Digest> key = Digest::from_hex(directory.filename().string());
+  const std::optional<Manifest> manifest =
+      error || !key ? std::nullopt : read_manifest(directory, Shelf::entries, *key);
+  return manifest && manifest->artifact == real.filename()
+             ? std::optional(entry_from(*key, directory, *manifest))
+             : std::nullopt;
+}
+
 } // namespace dcuop::store

@@ -169,6 +169,9 @@ def judge(result: Result) -> None:
         say(f"verdict: {result.verdict}, it is {expected.verdict}: {result.headline}")
     if expected.healthy and result.errors():
         say(f"false alarm: {result.errors()[0]['rule']} {result.errors()[0]['cause']}")
+    for finding in result.findings:
+        if "dcuop build OP" in finding["fix"] and "(OP: " not in finding["fix"]:
+            say(f"fix: what OP stands for is not said: {finding['rule']} {finding['fix']}")
     judge_cause(result, say)
 
 

@@ -60,8 +60,9 @@ enum class Use {
 };
 
 struct Question {
-  std::filesystem::path file;     ///< the .so; empty: the environment alone
-  std::string op_name;            ///< when it was asked by an op's name: used in the fix
+  std::filesystem::path file; ///< the .so; empty: the environment alone
+  /// Of `dcuop build`, as a shell takes it, for the fixes; empty: they say OP, see finding::name_operator().
+  std::string build_argument;
   std::vector<std::string> archs; ///< --arch: judged instead of the visible devices
   std::string module_name; ///< the name it will be imported by; empty: the file's stem up to the first '.'
   Use use = Use::guess;

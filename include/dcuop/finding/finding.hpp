@@ -69,6 +69,11 @@ using Values = std::map<std::string, std::string, std::less<>>;
 
 /// A finding's words; those that have no Chinese stay English.
 [[nodiscard]] Words words_of(const Finding& finding, LanguageOfText language);
+/// Puts `argument` (as a shell takes it) where the fix says `dcuop build OP`. An empty one: it is unknown which
+/// operator that is, and the fix says what OP stands for.
+void name_operator(Finding& finding, const std::string& argument);
+/// Whether name_operator() would change the fix.
+[[nodiscard]] bool names_no_operator(const Finding& finding);
 /// The label of a row of evidence: "wanted by" -> "需要者".
 [[nodiscard]] std::string label_text(std::string_view label, LanguageOfText language);
 

@@ -123,6 +123,9 @@ struct Damage {
   std::string what; ///< "affine.so: 173 of 177440 bytes", "manifest.json is missing"
 };
 
+/// The entry whose artifact `file` is, in whatever cache that lies, by the manifest beside it; content not verified.
+[[nodiscard]] std::optional<Entry> entry_with(const std::filesystem::path& file);
+
 class Store {
  public:
   /// Makes what is missing (mode 0700). Throws Error(environment) when it cannot be made, is owned by

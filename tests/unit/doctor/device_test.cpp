@@ -97,7 +97,7 @@ TEST_F(DeviceChecks, RefuseCodeOfAnotherProcessor) {
 TEST_F(DeviceChecks, SayWhatItWasBuiltWithAndHowToBuildIt) {
   Question question;
   question.file = with_units({{"gfx906"}});
-  question.op_name = "affine";
+  question.build_argument = "affine";
   question.built_with = "torch 2.1.0 hip 5.7, python 3.10.12";
   const auto report = diagnose(question, with_devices({"gfx936"}), machine());
   EXPECT_THAT(evidence_of(report, "DCU301"), HasSubstr("built with: torch 2.1.0 hip 5.7, python 3.10.12"));

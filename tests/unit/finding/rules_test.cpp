@@ -92,6 +92,33 @@ TEST(WordsOf, FallsBackToEnglishPartByPart) {
   EXPECT_EQ(words_of(finding, LanguageOfText::en).cause, "cause");
 }
 
+TEST(NameOperator, PutsItInEachPlaceAndNowhereElse) {
+  Finding finding{.rule = "DCU210",
+                  .fix = "dcuop build OP --force, or dcuop build OPS; then dcuop build OP",
+                  .chinese = {.fix = "重新编译：dcuop build OP，然后重启"}};
+  EXPECT_TRUE(names_no_operator(finding));
+  name_operator(finding, "'my ops/affine'");
+  EXPECT_EQ(finding.fix,
+            "dcuop build 'my ops/affine' --force, or dcuop build OPS; then dcuop build 'my ops/affine'");
+  EXPECT_EQ(finding.chinese.fix, "重新编译：dcuop build 'my ops/affine'，然后重启");
+  EXPECT_FALSE(names_no_operator(finding));
+}
+
+TEST(NameOperator, SaysWhatOpStandsForWhereItIsUnknown) {
+  Finding finding{.rule = "DCU210", .subject = "/a b/fused.so", .fix = "dcuop build OP", .chinese = {}};
+  name_operator(finding, "");
+  EXPECT_EQ(finding.fix,
+            "dcuop build OP   (OP: the directory or name of the operator that fused.so was built from)");
+  EXPECT_EQ(finding.chinese.fix, "");
+  Finding of_a_process{.rule = "DCU601", .subject = "process 12", .fix = "dcuop build OP"};
+  name_operator(of_a_process, "");
+  EXPECT_EQ(of_a_process.fix,
+            "dcuop build OP   (OP: the operator's directory, or its name in the workspace)");
+  Finding other{.rule = "DCU401", .fix = "dcuop build OPS"};
+  name_operator(other, "");
+  EXPECT_EQ(other.fix, "dcuop build OPS");
+}
+
 TEST(LabelText, TranslatesTheKnownOnes) {
   EXPECT_EQ(label_text("wanted by", LanguageOfText::zh), "需要者");
   EXPECT_EQ(label_text("wanted by", LanguageOfText::en), "wanted by");
