@@ -143,9 +143,7 @@ def _give_form(inputs: Inputs, name: str, form: str, device: torch.device) -> No
     elif kind == "neg":
         inputs.arguments[name] = torch._neg_view(tensor)  # pylint: disable=protected-access
     elif kind == "sparse":
-        places = torch.ones(tensor.shape, dtype=torch.bool).nonzero().t()
-        values = tensor.flatten().clone()
-        inputs.arguments[name] = torch.sparse_coo_tensor(places.to(device), values, tensor.shape)
+        inputs.arguments[name] = tensor.to_sparse()
     elif kind == "same":
         inputs.arguments[name] = inputs.arguments[other]
         del inputs.guards[name]
