@@ -8,7 +8,7 @@ JOBS         ?= $(shell nproc)
 SECONDS      ?= 60
 
 cxx_files  = git ls-files -z -- 'include/*.hpp' 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
-                                'ops/*.cpp' 'ops/*.h' 'ops/*.hip' 'templates/*.cpp'
+                                'ops/*.cpp' 'ops/*.cu' 'ops/*.h' 'ops/*.hip' 'templates/*.cpp'
 # Only what the development build compiles: its compile_commands.json is what clang-tidy reads.
 tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'

@@ -1,5 +1,5 @@
 #pragma once
-/* What binding.cpp and op_kernel.hip agree on: plain C, so that the host compiler sees no HIP header and the
+/* What the binding and op_kernel.hip agree on: plain C, so that the host compiler sees no HIP header and the
  * HIP compiler no torch header. */
 
 #include <stdint.h>
@@ -15,6 +15,10 @@ int affine_launch(const void* x, void* y, int64_t count, float scale, float bias
 
 /* hipGetErrorString of what affine_launch returned. */
 const char* affine_error_string(int error);
+
+/* What the kernel was compiled for: "hip", "cuda", or "host" (which emulates the grid: x and y are the host's,
+ * there is no stream, and a fault inside the kernel is the launch's error). */
+const char* affine_backend(void);
 
 #ifdef __cplusplus
 }

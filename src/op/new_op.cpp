@@ -1,7 +1,6 @@
 #include "dcuop/op/new_op.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -71,6 +70,12 @@ Files texts_below(const std::string& directory) {
   return files;
 }
 
+void replace_all(std::string& text, std::string_view part, const std::string& by) {
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + by.size())) {
+    text.replace(at, part.size(), by);
+  }
+}
+
 /// The templates are files of this tree, changed with it: what does not fit together is a fault of the program.
 std::size_t place_of(std::string_view part, const std::string& text) {
   const std::size_t place = text.find(part);
@@ -78,6 +83,20 @@ std::size_t place_of(std::string_view part, const std::string& text) {
     throw std::logic_error("the template does not have once: " + std::string(part));
   }
   return place;
+}
+
+/// ops/affine, with what the operators of this tree share: beside it there, in the directory itself here.
+Files complete_operator() {
+  Files files = texts_below("ops/affine");
+  for (auto& [path, text] : files) {
+    replace_all(text, "../common/", "");
+  }
+  std::string& package = files.at("__init__.py");
+  constexpr std::string_view search_path = "__path__.append(";
+  const std::size_t line = place_of(search_path, package);
+  package.erase(line, package.find("\n\n", line) + 2 - line);
+  files.merge(texts_below("ops/common"));
+  return files;
 }
 
 /// binding.cpp with the ops given to torch instead of to pybind11.
@@ -90,7 +109,7 @@ std::string registered_with_torch(std::string binding, const std::string& regist
 
 /// Those of ops/affine, and over them what is different.
 Files files_of_kind(Kind kind) {
-  Files files = texts_below("ops/affine");
+  Files files = complete_operator();
   if (kind == Kind::pybind_module) {
     return files;
   }
@@ -100,6 +119,7 @@ Files files_of_kind(Kind kind) {
     other.erase("registration.cpp");
   } else {
     files.erase("binding.cpp"); // Python's side is binding.py
+    files.erase("binding.h");
   }
   for (auto& [path, text] : other) {
     files[path] = std::move(text);
@@ -107,37 +127,27 @@ Files files_of_kind(Kind kind) {
   return files;
 }
 
-void replace_all(std::string& text, std::string_view part, const std::string& by) {
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + by.size())) {
-    text.replace(at, part.size(), by);
-  }
-}
-
-std::string in_capitals(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  return result;
-}
-
 std::string renamed(std::string_view text, const std::string& name) {
   std::string result(text);
-  // Capitals first: the new name may hold the old one.
-  replace_all(result, in_capitals(template_name), in_capitals(name));
   replace_all(result, template_name, name);
   return result;
 }
 
-/// The rest of the line after `start` becomes `rest`.
-void set_line(std::string& text, std::string_view start, const std::string& rest) {
-  const std::size_t from = place_of("\n" + std::string(start), text) + 1 + start.size();
+/// The rest of the first line after `after` that begins with `start` becomes `rest`.
+void set_line(std::string& text, std::string_view after, std::string_view start, const std::string& rest) {
+  const std::size_t line = text.find("\n" + std::string(start), place_of(after, text));
+  if (line == std::string::npos) {
+    throw std::logic_error("the template has no line that begins with " + std::string(start));
+  }
+  const std::size_t from = line + 1 + start.size();
   text.replace(from, text.find('\n', from) - from, rest);
 }
 
 void set_archs(Files& files, const std::vector<std::string>& archs) {
   const std::string list = "\"" + join(archs, "\", \"") + "\"";
-  set_line(files.at("dcuop.toml"), "archs = ", "[" + list + "]");
-  set_line(files.at("loader.py"), "SUPPORTED_ARCHS = ", "(" + list + (archs.size() == 1 ? ",)" : ")"));
+  set_line(files.at("dcuop.toml"), "\n[build]\n", "archs = ", "[" + list + "]"); // not those for CUDA
+  set_line(files.at("loader.py"), "\n#: Those of dcuop.toml.",
+           "SUPPORTED_ARCHS = ", "(" + list + (archs.size() == 1 ? ",)" : ")"));
 }
 
 } // namespace

@@ -5,6 +5,7 @@ Nothing is converted or copied behind the caller's back: what does not fit is re
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import math
@@ -22,14 +23,17 @@ def affine(x: torch.Tensor, scale: float, bias: float) -> torch.Tensor:
     one that breaks the contract.
     """
     library = _library()
+    backend = library.affine_backend().decode()
+    _check_device(x, backend)
     _check_tensor(x)
     narrow_scale = _to_float32(scale, "scale")
     narrow_bias = _to_float32(bias, "bias")
-    with torch.cuda.device(x.device):
+    on_device = contextlib.nullcontext() if backend == "host" else torch.cuda.device(x.device)
+    with on_device:
         y = torch.empty_like(x)
         if x.numel() == 0:
             return y
-        stream = torch.cuda.current_stream(x.device).cuda_stream
+        stream = None if backend == "host" else torch.cuda.current_stream(x.device).cuda_stream
         error = library.affine_launch(x.data_ptr(), y.data_ptr(), x.numel(), narrow_scale, narrow_bias, stream)
     if error != 0:
         raise RuntimeError(f"affine: launch on {x.device} failed: {library.affine_error_string(error).decode()}")
@@ -51,17 +55,26 @@ def _library() -> ctypes.CDLL:
     library.affine_launch.restype = ctypes.c_int
     library.affine_error_string.argtypes = [ctypes.c_int]
     library.affine_error_string.restype = ctypes.c_char_p
+    library.affine_backend.restype = ctypes.c_char_p
     return library
 
 
-def _check_tensor(x: torch.Tensor) -> None:
+def _check_device(x: torch.Tensor, backend: str) -> None:
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"affine: x must be a tensor, got {type(x).__name__}")
     # A HIP torch calls its devices "cuda".
-    if x.device.type != "cuda":
-        raise RuntimeError(f"affine: x must be on a DCU device, got {x.device}")
+    kind, words = {
+        "hip": ("cuda", "a DCU device"),
+        "cuda": ("cuda", "a CUDA device"),
+        "host": ("cpu", "the CPU, where this build emulates the grid"),
+    }[backend]
+    if x.device.type != kind:
+        raise RuntimeError(f"affine: x must be on {words}, got {x.device}")
+
+
+def _check_tensor(x: torch.Tensor) -> None:
     if x.dtype != torch.float16:
-        raise RuntimeError(f"affine: x must be float16, got {x.dtype}")
+        raise RuntimeError(f"affine: x must be float16, got {str(x.dtype).split('.')[-1]}")
     if x.layout != torch.strided:
         raise RuntimeError(f"affine: x must be strided, got layout {x.layout}")
     if not x.is_contiguous():

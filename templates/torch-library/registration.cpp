@@ -1,8 +1,8 @@
 /// What the result will be like: for meta tensors, and the fake ones that torch.compile traces with.
 at::Tensor affine_shape(const at::Tensor& x, double scale, double bias) {
   check_tensor(x);
-  to_float32(scale, "scale");
-  to_float32(bias, "bias");
+  contract.to_float32(scale, "scale");
+  contract.to_float32(bias, "bias");
   return at::empty_like(x);
 }
 

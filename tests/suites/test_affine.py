@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -66,7 +67,9 @@ def test_the_second_build_is_a_hit_that_starts_nothing(built, run):
 
 def test_a_copy_elsewhere_is_the_same_entry(built, run, tmp_path):
     """Nothing of the checkout's path is in the result, so another checkout may have it."""
-    copy = copy_op(AFFINE, tmp_path / "with a space" / "affine")
+    copy = copy_op(AFFINE, tmp_path / "with a space" / "ops" / "affine")
+    copy_op(AFFINE.parent / "common", copy.parent / "common")
+    shutil.copy(ROOT / "dcuop.toml", copy.parent.parent)
     done = run("build", "--json", copy, env=built["environment"])
     assert done.op["status"] == "hit", done
     assert done.op["path"] == str(built["path"])
@@ -115,6 +118,30 @@ affine.load()
         r"UnsupportedDeviceError: affine needs a torch built for HIP; this one, \S+, is built for CUDA 13\.2 and has",
         affine_says(built, code),
     )
+
+
+@pytest.mark.parametrize(
+    "torchs, backend, says",
+    [
+        ('torch.version.hip = "6.3"', "cuda", "UnsupportedDeviceError: affine needs a torch built for CUDA; this one, "),
+        ('torch.version.cuda = "13.0"', "cuda", "loaded for cuda"),
+        ('torch.version.cuda = "13.0"', "host", "loaded for host"),
+        ('torch.version.hip = "6.3"', "host", "loaded for host"),
+        ("", "cuda", "CpuOnlyTorchError: affine needs a torch built for CUDA to launch; this one, "),
+    ],
+)
+@pytest.mark.parametrize("way", ["argument", "environment"])
+def test_which_torch_will_do_follows_the_backend(built, torchs, backend, says, way):
+    code = f"""
+import os, dcuop
+{torchs}
+torch.cuda.is_available = lambda: {bool(torchs)}
+dcuop.load_op = lambda path, arch, backend: "loaded for " + (backend or os.environ["DCUOP_BACKEND"])
+asked = "{backend}" if "{way}" == "argument" else None
+if asked is None: os.environ["DCUOP_BACKEND"] = "{backend}"
+print(affine.load(backend=asked, allow_cpu_torch=False))
+"""
+    assert affine_says(built, code).startswith(says)
 
 
 def test_another_device_is_refused_before_the_build(built):

@@ -64,19 +64,31 @@ TEST(NewOpFiles, TheOldNameIsNowhere) {
   }
 }
 
+TEST(NewOpFiles, TheDirectoryIsCompleteInItself) {
+  for (const Kind kind : {Kind::pybind_module, Kind::torch_library, Kind::plain}) {
+    for (const NewFile& file : files_of({"mul", kind, {}})) {
+      EXPECT_THAT(file.text, Not(HasSubstr("../"))) << file.path;
+      EXPECT_THAT(file.text, Not(HasSubstr("__path__"))) << file.path;
+    }
+  }
+}
+
 TEST(NewOpFiles, ANameThatHoldsTheOldOneIsPutInOnce) {
   const std::vector<NewFile> files = files_of({"affine_affine", Kind::pybind_module, {}});
   EXPECT_THAT(text_of(files, "op.h"), HasSubstr("int affine_affine_launch("));
-  EXPECT_THAT(text_of(files, "binding.cpp"), HasSubstr("#define AFFINE_AFFINE_HAS_HIP_STREAM 1"));
+  EXPECT_THAT(text_of(files, "binding.cpp"),
+              HasSubstr("contract(\"affine_affine\", affine_affine_backend())"));
 }
 
 TEST(NewOpFiles, EachKindHasItsOwn) {
   EXPECT_THAT(paths_of(files_of({"mul", Kind::pybind_module, {}})),
-              ElementsAre("__init__.py", "binding.cpp", "dcuop.toml", "loader.py", "op.h", "op_kernel.hip",
-                          "reference.py", "test_mul.py"));
+              ElementsAre("__init__.py", "binding.cpp", "binding.h", "dcuop.toml", "emulated_grid.h", "gpu.h",
+                          "loader.py", "loading.py", "op.h", "op_kernel.cu", "op_kernel.hip",
+                          "op_kernel_host.cpp", "reference.py", "rounding.py", "test_mul.py", "testing.py"));
   EXPECT_THAT(paths_of(files_of({"mul", Kind::plain, {}})),
-              ElementsAre("__init__.py", "binding.py", "dcuop.toml", "loader.py", "op.h", "op_kernel.hip",
-                          "reference.py", "test_mul.py"));
+              ElementsAre("__init__.py", "binding.py", "dcuop.toml", "emulated_grid.h", "gpu.h", "loader.py",
+                          "loading.py", "op.h", "op_kernel.cu", "op_kernel.hip", "op_kernel_host.cpp",
+                          "reference.py", "rounding.py", "test_mul.py", "testing.py"));
   const std::string library = text_of(files_of({"mul", Kind::torch_library, {}}), "binding.cpp");
   EXPECT_THAT(library, HasSubstr("TORCH_LIBRARY(mul, library)"));
   EXPECT_THAT(library, HasSubstr("#include <torch/library.h>"));
