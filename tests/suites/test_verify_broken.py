@@ -205,7 +205,7 @@ DEVICE_VARIANTS: Dict[str, Variant] = {
     "race": Variant(
         "rms_norm",
         [("op_kernel.hip", _REDUCTION_SYNC, _REDUCTION_SYNC.replace("      __syncthreads();\n", ""))],
-        {"rms_norm/float32/race/262145": "several at once"},
+        {"rms_norm/float32/race/262145": "elements"},
     ),
 }
 

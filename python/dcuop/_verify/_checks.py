@@ -78,9 +78,9 @@ def equal(bench: Bench, case: Case, function: Function) -> None:
     want = bench.want(function, inputs.arguments)
     alternative = _alternative(bench, case, function, inputs.arguments)
     bench.memory.prepare(want)
-    results = [bench.call(function, inputs.arguments)]
-    judge(case, inputs, results[0], want, alternative)
-    _check_beside(bench, case, function, results)
+    result = bench.call(function, inputs.arguments)
+    judge(case, inputs, result, want, alternative)
+    _check_beside(bench, case, function, result)
 
 
 def refused(bench: Bench, case: Case, function: Function) -> None:
@@ -218,17 +218,16 @@ def _check_kind(inputs: Inputs, got: torch.Tensor, want: torch.Tensor, name: str
         raise Failed("layout-of-result", f"{name} is not contiguous: sizes {tuple(got.shape)}, strides {got.stride()}")
 
 
-def _check_beside(bench: Bench, case: Case, function: Function, results: List[Any]) -> None:
-    """Raises Failed for a write behind a result, seen each time. Takes the result out of `results`."""
+def _check_beside(bench: Bench, case: Case, function: Function, result: Any) -> None:
+    """Raises Failed for a write behind a result, seen each time."""
     if function.inplace is not None:
         return
     for _ in range(3):
-        got = outputs(function, results.pop(), {})
-        if not bench.memory.is_spilled(got):
+        if not bench.memory.is_spilled(outputs(function, result, {})):
             return
         arguments = bench.inputs(case, function).arguments
         bench.memory.prepare(bench.want(function, arguments))
-        results.append(bench.call(function, arguments))
+        result = bench.call(function, arguments)
     raise Failed("damage", "memory behind the result was written: the function writes out of bounds")
 
 

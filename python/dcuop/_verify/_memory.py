@@ -18,8 +18,6 @@ _HEADER, _UNIT, _LEAST = 8, 16, 24
 #: torch's device allocator hands out multiples of this (kMinBlockSize,
 #: https://github.com/pytorch/pytorch/blob/v1.13.1/c10/cuda/CUDACachingAllocator.cpp).
 _DEVICE_UNIT = 512
-#: Pieces of one size that are taken to find a certain one.
-_MOST_PIECES = 64
 
 
 class FreshMemory:
@@ -50,36 +48,40 @@ class FreshMemory:
         if self._device.type == "cuda":
             self._made = _allocations(self._device) - self._allocations
 
-    def is_spilled(self, results: List[torch.Tensor]) -> bool:
-        """Whether the bytes behind the memory of results were written. False where that cannot be known. Takes the
-        results out of the list: on a device their memory has to be free.
-
-        On the CPU, one time in a thousand those bytes were not filled before: what is meant holds for the same call
-        again.
-        """
+    def is_spilled(self, results: Iterable[torch.Tensor]) -> bool:
+        """Whether the bytes behind the memory of results were written. False where that cannot be known. On the CPU, one
+        time in a thousand those bytes were not filled before: what is meant holds for the same call again."""
+        found = list(results)
         if self._device.type == "cpu":
-            return any([self._is_spilled_here(results.pop()) for _ in range(len(results))])
-        places = [(storage_address(tensor), storage_bytes(tensor)) for tensor in results]
-        known = self._made == len(places)
-        del results[:]
+            return any(self._is_spilled_here(result) for result in found)
         # With memory for other things beside its results, a call may have written those there.
-        return known and any([self._is_spilled_there(*place) for place in places])
+        return self._made == len(found) and any(self._is_spilled_there(result) for result in found)
 
     def _is_spilled_here(self, result: torch.Tensor) -> bool:
         size = storage_bytes(result)
         if size == 0 or result.device.type != "cpu" or not self.is_filled:
             return False
-        found = ctypes.string_at(storage_address(result) + size, _usable(size) - size)
-        return any(byte != _PATTERN for byte in found) and _is_of_torch(result)
+        behind = ctypes.string_at(storage_address(result) + size, _usable(size) - size)
+        return any(byte != _PATTERN for byte in behind) and _is_of_torch(result)
 
-    def _is_spilled_there(self, address: int, size: int) -> bool:
-        whole = self._pieces.get(address, 0)
-        kept: List[torch.Tensor] = []
-        while size < whole and len(kept) < _MOST_PIECES:
-            kept.append(torch.empty(whole, dtype=torch.uint8, device=self._device))
-            if kept[-1].data_ptr() == address:
-                return bool((kept[-1][size:] != _PATTERN).any())
-        return False
+    def _is_spilled_there(self, result: torch.Tensor) -> bool:
+        address, size = storage_address(result), storage_bytes(result)
+        behind = self._pieces.get(address, 0) - size
+        if behind <= 0:
+            return False
+        try:
+            memory = torch.as_tensor(_DeviceBytes(address + size, behind), device=result.device)
+        except (RuntimeError, TypeError, ValueError):
+            # A torch without numpy has no such tensors.
+            return False
+        return bool((memory != _PATTERN).any())
+
+
+class _DeviceBytes:
+    """Memory of a device, for torch: https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html"""
+
+    def __init__(self, address: int, size: int) -> None:
+        self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 2}
 
 
 def storage_address(tensor: torch.Tensor) -> int:
