@@ -18,12 +18,12 @@
 #include "command.hpp"
 #include "dcuop/op/contract.hpp"
 #include "dcuop/op/manifest.hpp"
-#include "dcuop/op/toml_file.hpp"
 #include "dcuop/probe/devices.hpp"
 #include "dcuop/probe/torch.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
+#include "dcuop/support/toml_file.hpp"
 #include "selection.hpp"
 
 namespace dcuop::cli {
@@ -225,7 +225,7 @@ ExitCode run(const Request& request, Context& context) {
         context.terminal.remark(op.name + ": no [[verify.function]] in its dcuop.toml");
         continue;
       }
-      throw Error(ExitCode::usage, op::shown_path(op.manifest).string() + " has no [[verify.function]]",
+      throw Error(ExitCode::usage, shown_path(op.manifest).string() + " has no [[verify.function]]",
                   "docs/verify.md says how a contract is written; dcuop.toml.example shows one");
     }
     requests.push_back(request_for(context, request, op, std::move(contract)));

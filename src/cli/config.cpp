@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include "dcuop/op/toml_file.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/text.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 namespace dcuop::cli {
 
@@ -270,7 +270,7 @@ bool is_number(const Setting& setting) {
 }
 
 // A config file acts wherever one stands, so what it names must not depend on that.
-void check_independent(const op::TomlFile& file, const Setting& setting, const op::TomlNode& item) {
+void check_independent(const TomlFile& file, const Setting& setting, const TomlNode& item) {
   const bool is_path = setting.type == SettingType::path || setting.type == SettingType::path_list;
   const bool is_program_path =
       setting.type == SettingType::program && item.text.find('/') != std::string::npos;
@@ -280,23 +280,23 @@ void check_independent(const op::TomlFile& file, const Setting& setting, const o
   }
 }
 
-Value from_node(const op::TomlFile& file, const Setting& setting, const op::TomlNode& node,
+Value from_node(const TomlFile& file, const Setting& setting, const TomlNode& node,
                 const Environment& environment) {
   const std::string name = "'" + setting.name + "'";
-  std::vector<op::TomlNode> nodes = {node};
-  if (is_list(setting) && node.type == op::TomlNode::Type::array) {
+  std::vector<TomlNode> nodes = {node};
+  if (is_list(setting) && node.type == TomlNode::Type::array) {
     nodes = file.texts_of(node, name);
   }
   std::vector<std::string> items;
-  for (const op::TomlNode& item : nodes) {
-    if (is_number(setting) && item.type == op::TomlNode::Type::integer) {
+  for (const TomlNode& item : nodes) {
+    if (is_number(setting) && item.type == TomlNode::Type::integer) {
       items.push_back(std::to_string(item.integer));
       continue;
     }
     items.push_back(file.text_of(item, name));
     check_independent(file, setting, item);
   }
-  if (is_list(setting) && node.type == op::TomlNode::Type::text) {
+  if (is_list(setting) && node.type == TomlNode::Type::text) {
     items = split_at_any(node.text, setting.type == SettingType::list ? ",; \t\n" : ":;,");
   }
   return checked(
@@ -309,8 +309,8 @@ void read_user_file(std::map<std::string, Value>& values, const fs::path& path,
   if (!identity_of(path)) {
     return;
   }
-  const op::TomlFile file = op::TomlFile::read(path);
-  for (const op::TomlMember& member : file.root().members) {
+  const TomlFile file = TomlFile::read(path);
+  for (const TomlMember& member : file.root().members) {
     const Setting* setting = find_setting(member.key);
     if (setting == nullptr) {
       std::vector<std::string> names;

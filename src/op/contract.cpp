@@ -11,10 +11,10 @@
 
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/table_reader.hpp"
 #include "dcuop/support/text.hpp"
 #include "identifier.hpp"
 #include "manifest_file.hpp"
-#include "table_reader.hpp"
 
 namespace dcuop::op {
 

@@ -201,7 +201,7 @@ std::optional<Why> why_refused(std::string_view flag, bool for_tool, bool for_nv
 /// -mllvm is seen as well; words that carry others (-Wl,a,b) are taken apart.
 class Reader {
  public:
-  Reader(const FlagList& list, Place place) : list_(list), place_(place) {}
+  Reader(const FlagList& list, TomlPlace place) : list_(list), place_(place) {}
 
   void add(const std::string& word, int depth) {
     if (word.starts_with('@')) {
@@ -216,7 +216,7 @@ class Reader {
     judge(word);
     flags_.push_back(word);
   }
-  void at(Place place) { place_ = place; }
+  void at(TomlPlace place) { place_ = place; }
   [[nodiscard]] std::vector<std::string> take() { return std::move(flags_); }
 
  private:
@@ -298,7 +298,7 @@ class Reader {
   }
 
   const FlagList& list_;
-  Place place_;
+  TomlPlace place_;
   std::string carrier_; ///< the word before, when it decides how the next is read
   std::vector<std::string> flags_;
 };

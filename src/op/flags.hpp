@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 namespace dcuop::op {
 

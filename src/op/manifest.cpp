@@ -23,9 +23,9 @@ namespace {
 struct Draft {
   Op op;
   bool has_abi = false;
-  std::optional<Place> sources_place;
-  std::vector<Place> source_places;                          ///< of each source
-  std::vector<std::pair<std::string, Place>> own_arch_flags; ///< keys of the op's own [build.arch_flags]
+  std::optional<TomlPlace> sources_place;
+  std::vector<TomlPlace> source_places;                          ///< of each source
+  std::vector<std::pair<std::string, TomlPlace>> own_arch_flags; ///< keys of the op's own [build.arch_flags]
 };
 
 /// One value on its way into a draft.
@@ -233,15 +233,16 @@ void complete(Draft& draft, const TomlFile& file) {
     draft.op.abi = abi_of(draft.op.kind);
   }
   if (draft.op.sources.empty()) {
-    file.fail(draft.sources_place.value_or(Place{}), "the op has no sources",
+    file.fail(draft.sources_place.value_or(TomlPlace{}), "the op has no sources",
               "add to [build]: sources = [\"binding.cpp\", \"op_kernel.hip\"]");
   }
   if (draft.op.has_cuda() && draft.op.archs.empty()) {
-    file.fail(draft.sources_place.value_or(Place{}), "the op has CUDA sources but names no archs for them",
+    file.fail(draft.sources_place.value_or(TomlPlace{}),
+              "the op has CUDA sources but names no archs for them",
               "add to [backend.cuda] what it supports: archs = [\"sm_90\"]");
   }
   if (draft.op.has_hip() && draft.op.archs.empty()) {
-    file.fail(draft.sources_place.value_or(Place{}), "the op has HIP sources but names no archs",
+    file.fail(draft.sources_place.value_or(TomlPlace{}), "the op has HIP sources but names no archs",
               "add to [build] what it supports: archs = [\"gfx906\"]");
   }
   complete_arch_flags(draft, file);
@@ -362,7 +363,7 @@ void apply_libraries(const Field& field) {
   field.draft.op.libraries = std::move(libraries);
 }
 
-void check_arch(const Field& field, const std::string& arch, Place place) {
+void check_arch(const Field& field, const std::string& arch, TomlPlace place) {
   if (field.section == section_of(Backend::cuda)) {
     if (!is_cuda_arch(arch)) {
       field.file.fail(

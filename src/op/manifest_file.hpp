@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dcuop/op/op.hpp"
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 namespace dcuop::op {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "dcuop/op/op.hpp"
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 namespace dcuop::op {
 

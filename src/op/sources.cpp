@@ -107,7 +107,7 @@ class Reader {
   const TomlFile& file_;
   const SourceBase& base_;
   std::vector<Source> sources_;
-  std::vector<Place> places_;
+  std::vector<TomlPlace> places_;
 };
 
 } // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "dcuop/op/op.hpp"
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 namespace dcuop::op {
 
@@ -18,7 +18,7 @@ struct SourceBase {
 
 struct SourceList {
   std::vector<Source> sources;
-  std::vector<Place> places; ///< where each was named
+  std::vector<TomlPlace> places; ///< where each was named
 };
 
 /// `name` is how a complaint calls the key. Throws Error(usage): no such file (with the nearest), an unknown extension, a path that is absolute or

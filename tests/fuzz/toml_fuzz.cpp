@@ -1,7 +1,7 @@
 // Any TOML file of dcuop, as a tree.
 
-#include "dcuop/op/toml_file.hpp"
 #include "dcuop/support/error.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 #include "fuzz.hpp"
 
@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const fuzz::InputFile file;
   file.write(fuzz::text_of(data, size));
   try {
-    static_cast<void>(op::TomlFile::read(file.path()));
+    static_cast<void>(TomlFile::read(file.path()));
   } catch (const Error&) {
     // It is none.
   }

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <vector>
 
-namespace dcuop::op {
+namespace dcuop {
 
 namespace {
 
@@ -12,7 +12,7 @@ class DepthReader {
  public:
   DepthReader(std::size_t limit, std::string_view text) : limit_(limit), text_(text) {}
 
-  std::optional<Place> run() {
+  std::optional<TomlPlace> run() {
     while (position_ < text_.size()) {
       step();
       if (std::accumulate(levels_.begin(), levels_.end(), std::size_t{0}) > limit_) {
@@ -69,11 +69,11 @@ class DepthReader {
     position_ += std::min(at, rest.size());
   }
 
-  [[nodiscard]] Place place() const {
+  [[nodiscard]] TomlPlace place() const {
     const std::string_view before = text_.substr(0, position_ - 1);
     const std::size_t line_start = before.rfind('\n') + 1; // npos + 1 is 0
     const auto is_first_byte = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; };
-    Place place;
+    TomlPlace place;
     place.line += static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
     place.column += static_cast<std::uint32_t>(
         std::count_if(before.begin() + static_cast<std::ptrdiff_t>(line_start), before.end(), is_first_byte));
@@ -88,8 +88,8 @@ class DepthReader {
 
 } // namespace
 
-std::optional<Place> deeper_than(std::size_t limit, std::string_view text) {
+std::optional<TomlPlace> deeper_than(std::size_t limit, std::string_view text) {
   return DepthReader(limit, text).run();
 }
 
-} // namespace dcuop::op
+} // namespace dcuop

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
-namespace dcuop::op {
+namespace dcuop {
 
 class TableReader {
  public:
@@ -49,4 +49,4 @@ class TableReader {
   std::vector<std::string> taken_;
 };
 
-} // namespace dcuop::op
+} // namespace dcuop

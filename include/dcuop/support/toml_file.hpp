@@ -1,7 +1,6 @@
 #pragma once
 // A TOML file as a tree in which everything knows its place, so that every complaint can name line and
-// column. toml++ stands behind it, in toml_file.cpp alone. dcuop.toml and the user's config.toml are read
-// with it.
+// column. toml++ stands behind it, in toml_file.cpp alone. Every TOML file of dcuop is read with it.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-namespace dcuop::op {
+namespace dcuop {
 
 /// From 1; the column counts characters, not bytes. Line 0: somewhere in what has no lines.
-struct Place {
+struct TomlPlace {
   std::uint32_t line = 1;
   std::uint32_t column = 1;
 };
@@ -22,7 +21,7 @@ struct TomlMember;
 struct TomlNode {
   enum class Type { text, integer, floating, boolean, date, array, table };
   Type type = Type::table;
-  Place place;
+  TomlPlace place;
   std::string text;                ///< of a text
   std::int64_t integer = 0;        ///< of an integer
   double floating = 0;             ///< of a floating-point number
@@ -36,7 +35,7 @@ struct TomlNode {
 
 struct TomlMember {
   std::string key;
-  Place place; ///< of the key
+  TomlPlace place; ///< of the key
   TomlNode value;
 };
 
@@ -54,7 +53,7 @@ class TomlFile {
 
   /// Throws Error(usage) with "path:line:column: error: what"; the path is relative to the process's working
   /// directory when it lies below it.
-  [[noreturn]] void fail(Place place, const std::string& what, const std::string& hint = {}) const;
+  [[noreturn]] void fail(TomlPlace place, const std::string& what, const std::string& hint = {}) const;
 
   // Values of one type; `name` is how a complaint calls the key, e.g. "'name' in [op]". Texts must not be
   // empty nor hold control characters: no path, flag or name that dcuop hands on has any.
@@ -80,4 +79,4 @@ class TomlFile {
 /// Relative to the process's working directory when below it, else as it is: how messages name files.
 [[nodiscard]] std::filesystem::path shown_path(const std::filesystem::path& path);
 
-} // namespace dcuop::op
+} // namespace dcuop

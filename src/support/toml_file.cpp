@@ -1,4 +1,4 @@
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -37,14 +37,14 @@ struct NoToml {};
 #include "dcuop/support/text.hpp"
 #include "toml_depth.hpp"
 
-namespace dcuop::op {
+namespace dcuop {
 
 namespace {
 
 constexpr std::size_t deepest_nesting = 64;
 constexpr std::size_t largest_file = std::size_t{4} << 20U;
 
-Place place_of(const toml::source_region& source) {
+TomlPlace place_of(const toml::source_region& source) {
   return {std::max(source.begin.line, 1U), std::max(source.begin.column, 1U)};
 }
 
@@ -91,14 +91,14 @@ TomlNode converted(const toml::node& node) {
   return result;
 }
 
-[[noreturn]] void fail_in(const std::string& file, Place place, const std::string& what,
+[[noreturn]] void fail_in(const std::string& file, TomlPlace place, const std::string& what,
                           const std::string& hint) {
   const std::string where =
       place.line == 0 ? "" : ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
   throw Error(ExitCode::usage, file + where + ": error: " + what, hint);
 }
 
-[[noreturn]] void fail_at(const fs::path& path, Place place, const std::string& what,
+[[noreturn]] void fail_at(const fs::path& path, TomlPlace place, const std::string& what,
                           const std::string& hint) {
   fail_in(shown_path(path).string(), place, what, hint);
 }
@@ -109,7 +109,7 @@ void check_bounds(const fs::path& path, const std::string& content) {
     throw Error(ExitCode::usage, shown_path(path).string() + " is larger than " + human_size(largest_file),
                 "that is no file of settings");
   }
-  if (const std::optional<Place> place = deeper_than(deepest_nesting, content)) {
+  if (const std::optional<TomlPlace> place = deeper_than(deepest_nesting, content)) {
     fail_at(path, *place,
             "more than " + std::to_string(deepest_nesting) + " tables and arrays in one another",
             "no key of this file is below more than a few");
@@ -128,7 +128,7 @@ bool is_refused(std::string_view text) {
 }
 
 /// The line that toml++ does not get over.
-Place place_of_no_toml(const std::string& content) {
+TomlPlace place_of_no_toml(const std::string& content) {
   std::vector<std::size_t> ends; // of the first line, of the first two, ...
   for (std::size_t at = content.find('\n'); at != std::string::npos; at = content.find('\n', at + 1)) {
     ends.push_back(at + 1);
@@ -183,7 +183,7 @@ TomlFile TomlFile::of(const fs::path& directory, std::string label, TomlNode roo
   return file;
 }
 
-void TomlFile::fail(Place place, const std::string& what, const std::string& hint) const {
+void TomlFile::fail(TomlPlace place, const std::string& what, const std::string& hint) const {
   if (!label_.empty()) {
     fail_in(label_, {0, 0}, what, hint);
   }
@@ -270,4 +270,4 @@ fs::path shown_path(const fs::path& path) {
   return error ? path : relative_below(path, here);
 }
 
-} // namespace dcuop::op
+} // namespace dcuop

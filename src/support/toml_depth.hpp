@@ -6,12 +6,12 @@
 #include <optional>
 #include <string_view>
 
-#include "dcuop/op/toml_file.hpp"
+#include "dcuop/support/toml_file.hpp"
 
-namespace dcuop::op {
+namespace dcuop {
 
 /// The place at which `text` opens more than `limit` tables and arrays in one another; nullopt when it does
 /// nowhere. Says nothing of whether it is TOML.
-[[nodiscard]] std::optional<Place> deeper_than(std::size_t limit, std::string_view text);
+[[nodiscard]] std::optional<TomlPlace> deeper_than(std::size_t limit, std::string_view text);
 
-} // namespace dcuop::op
+} // namespace dcuop

@@ -1,10 +1,10 @@
-#include "table_reader.hpp"
+#include "dcuop/support/table_reader.hpp"
 
 #include <algorithm>
 
 #include "dcuop/support/text.hpp"
 
-namespace dcuop::op {
+namespace dcuop {
 
 TableReader::TableReader(const TomlFile& file, const TomlNode& table, std::string where)
     : file_(&file), table_(&table), where_(std::move(where)) {
@@ -124,4 +124,4 @@ std::string TableReader::name_of(std::string_view key) const {
   return "'" + std::string(key) + "' in " + where_;
 }
 
-} // namespace dcuop::op
+} // namespace dcuop

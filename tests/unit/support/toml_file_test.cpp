@@ -1,8 +1,12 @@
-#include "op/tree.hpp"
+#include <string>
 
-#include "dcuop/op/toml_file.hpp"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-namespace dcuop::op {
+#include "dcuop/support/error.hpp"
+#include "dcuop/support/toml_file.hpp"
+
+namespace dcuop {
 namespace {
 
 using ::testing::HasSubstr;
@@ -16,15 +20,17 @@ std::string repeated(const std::string& part, int times) {
   return text;
 }
 
-class TomlDepthTest : public TreeTest {
- protected:
-  [[nodiscard]] std::string fault(const std::string& content) const {
-    const std::filesystem::path file = write("x.toml", content);
-    return fault_of([&] { static_cast<void>(TomlFile::read(file)); });
+std::string fault(const std::string& content) {
+  try {
+    static_cast<void>(TomlFile::parse("x.toml", content));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ExitCode::usage);
+    return error.what();
   }
-};
+  return "no error";
+}
 
-TEST_F(TomlDepthTest, RefusesWhatNestsTooDeep) {
+TEST(TomlFile, RefusesWhatNestsTooDeep) {
   const std::string dotted = repeated("a.", 100'000) + "a";
   for (const std::string& content :
        {"[" + dotted + "]", "[[" + dotted + "]]", dotted + " = 1", "x = { " + dotted + " = 1 }",
@@ -36,7 +42,7 @@ TEST_F(TomlDepthTest, RefusesWhatNestsTooDeep) {
   }
 }
 
-TEST_F(TomlDepthTest, RefusesWhatTheParserTakesForGranted) {
+TEST(TomlFile, RefusesWhatTheParserTakesForGranted) {
   for (const std::string bad :
        {std::string("[\x7f]"), std::string("[\0]", 3), std::string("[[[1]]]"), std::string("[=")}) {
     EXPECT_THAT(fault("a = 1\n" + bad + "\nb = 2\n"), HasSubstr("x.toml:2:")) << bad;
@@ -44,18 +50,18 @@ TEST_F(TomlDepthTest, RefusesWhatTheParserTakesForGranted) {
   }
 }
 
-TEST_F(TomlDepthTest, TakesLettersThatAreNoBlanks) {
+TEST(TomlFile, TakesLettersThatAreNoBlanks) {
   EXPECT_EQ(fault("s = \"\"\"\\\n§\"\"\"\n# é\ufe0f\n"), "no error");
   EXPECT_THAT(fault("a = 1\nж = 1\n"), HasSubstr("x.toml:2:1:"));
   EXPECT_THAT(fault("a = 1 \ufe7f\n"), HasSubstr("x.toml:1:7:"));
 }
 
-TEST_F(TomlDepthTest, NamesThePlace) {
+TEST(TomlFile, NamesThePlace) {
   EXPECT_THAT(fault("é = 1\n  [" + repeated("é.", 70) + "é]"),
               StartsWith("x.toml:2:129: error: more than 64"));
 }
 
-TEST_F(TomlDepthTest, TextsAndCommentsDoNotNest) {
+TEST(TomlFile, TextsAndCommentsDoNotNest) {
   const std::string deep = repeated("[{a.", 1000);
   for (const std::string& content :
        {"x = \"\\\"" + deep + "\"", "x = '" + deep + "'", "x = \"\"\"\n\"" + deep + "\"\"\"", "# " + deep,
@@ -65,16 +71,16 @@ TEST_F(TomlDepthTest, TextsAndCommentsDoNotNest) {
   }
 }
 
-TEST_F(TomlDepthTest, AtTheLimit) {
+TEST(TomlFile, AtTheLimit) {
   EXPECT_EQ(fault(repeated("a.", 63) + "a = 1"), "no error");
   EXPECT_THAT(fault(repeated("a.", 64) + "a = 1"), HasSubstr("more than 64"));
 }
 
-TEST_F(TomlDepthTest, RefusesHugeFiles) {
+TEST(TomlFile, RefusesHugeFiles) {
   EXPECT_THAT(fault("x = '" + std::string(5U << 20U, 'x') + "'"), HasSubstr("x.toml is larger than 4.0 MiB"));
 }
 
-TEST_F(TomlDepthTest, EveryCutOfATextEnds) {
+TEST(TomlFile, EveryCutOfATextEnds) {
   const std::string text = "a.b = \"\"\"x\\\"\"\"\"\"\n[\"c\".'d']\ne = [ { f = 'g' }, \"\\\\\" ]\n";
   for (std::size_t size = 0; size <= text.size(); ++size) {
     EXPECT_THAT(fault(text.substr(0, size)), ::testing::Not(HasSubstr("more than"))) << size;
@@ -82,4 +88,4 @@ TEST_F(TomlDepthTest, EveryCutOfATextEnds) {
 }
 
 } // namespace
-} // namespace dcuop::op
+} // namespace dcuop
