@@ -30,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:scale_add needs a torch built fo
 DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 SHAPES = [
     ((257,), (257,)),
+    ((2049,), (2049,)),
     ((3, 5, 7), (3, 5, 7)),
     ((4, 6), (6,)),
     ((4, 6), (4, 1)),
@@ -109,9 +110,11 @@ def test_numbers_that_are_not_ordinary(dtype):
 
 
 @needs_kernel
-def test_more_elements_than_the_grid_has_threads():
-    a, b = pair(4096 * 256 + 1, dtype=torch.float16)
-    assert_same(op(a, b, 1.7, -0.3), reference(a, b, 1.7, -0.3))
+def test_more_elements_than_the_grid_takes_at_once():
+    a, b = pair(1000, dtype=torch.float16)
+    times = 4096 * 2048 // len(a) + 1
+    y = op(a.repeat(times), b.repeat(times), 1.7, -0.3)
+    assert_same(y, reference(a, b, 1.7, -0.3).repeat(times))
 
 
 @needs_kernel
