@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -102,10 +103,12 @@ struct Stack {
   void leave_for_ever_for(const Stack& other) {
     __sanitizer_start_switch_fiber(nullptr, other.bottom, other.size);
   }
+  void arrive() { __sanitizer_finish_switch_fiber(fake, nullptr, nullptr); }
   void arrive_from(Stack& other) { __sanitizer_finish_switch_fiber(fake, &other.bottom, &other.size); }
 #else
   void leave_for(const Stack&) {}
   void leave_for_ever_for(const Stack&) {}
+  void arrive() {}
   void arrive_from(Stack&) {}
 #endif
 };
@@ -171,15 +174,18 @@ class Grid {
   static void run_coroutine();
   void run_block();
   void run_threads();
-  void enter(std::unique_ptr<Coroutine> coroutine);
+  void resume(std::unique_ptr<Coroutine> coroutine);
   void leave();
+  [[noreturn]] void switch_from(Stack& left);
   void fail(hipError_t error, const std::string& text);
   [[nodiscard]] bool failed() const { return error_ != hipSuccess; }
 
   std::vector<std::unique_ptr<Coroutine>> idle_;
-  std::vector<std::unique_ptr<Coroutine>> waiting_;
+  std::vector<std::unique_ptr<Coroutine>> waiting_; ///< at a barrier
+  std::vector<std::unique_ptr<Coroutine>> woken_;   ///< from the one before
+  std::size_t next_ = 0;                            ///< of woken_
   std::unique_ptr<Coroutine> current_;
-  std::jmp_buf home_{};
+  std::jmp_buf home_{}; ///< in resume(), on the host thread's own stack
   Stack home_stack_;
   std::pair<Body, const void*> kernel_{};
   uint32_t threads_ = 0; ///< of a block
@@ -309,7 +315,7 @@ inline void Grid::run_block() {
       coroutine = std::move(idle_.back());
       idle_.pop_back();
     }
-    enter(std::move(coroutine));
+    resume(std::move(coroutine));
   }
   while (!waiting_.empty()) {
     if (waiting_.size() < threads_) {
@@ -317,26 +323,24 @@ inline void Grid::run_block() {
                                       " of the " + std::to_string(threads_) + " threads of block " +
                                       blockIdx.text());
     }
-    std::vector<std::unique_ptr<Coroutine>> woken;
-    woken.swap(waiting_);
-    for (std::unique_ptr<Coroutine>& coroutine : woken) {
-      enter(std::move(coroutine));
+    woken_.swap(waiting_);
+    for (next_ = 0; next_ < woken_.size();) {
+      // Each goes on to the next by itself, but one that faults.
+      std::unique_ptr<Coroutine> coroutine = std::move(woken_[next_++]);
+      resume(std::move(coroutine));
     }
+    woken_.clear();
   }
 }
 
-/// Runs `coroutine` until it waits, or has no thread left to run.
-__attribute__((noinline)) inline void Grid::enter(std::unique_ptr<Coroutine> coroutine) {
+/// Runs `coroutine`, and those that were woken with it, until each waits or has no thread left to run.
+__attribute__((noinline)) inline void Grid::resume(std::unique_ptr<Coroutine> coroutine) {
   fault_ = nullptr;
   current_ = std::move(coroutine);
   if (setjmp(home_) == 0) {
-    home_stack_.leave_for(current_->own);
-    if (current_->place != nullptr) {
-      emulated_grid_jump(*current_->place, 1);
-    }
-    setcontext(&current_->start);
+    switch_from(home_stack_);
   }
-  home_stack_.arrive_from(current_->own);
+  home_stack_.arrive();
   if (fault_ != nullptr) {
     // Its stack is as the fault left it: nothing can go on there.
     current_.reset();
@@ -344,26 +348,41 @@ __attribute__((noinline)) inline void Grid::enter(std::unique_ptr<Coroutine> cor
     std::snprintf(address.data(), address.size(), "%p", fault_address_);
     fail(hipErrorIllegalAddress, std::string(fault_) + " at " + address.data() + " in thread " +
                                      threadIdx.text() + " of block " + blockIdx.text());
-  } else if (current_->waits) {
-    waiting_.push_back(std::move(current_));
-  } else {
-    idle_.push_back(std::move(current_));
   }
 }
 
+/// Returns when the coroutine that calls it is resumed.
 __attribute__((noinline)) inline void Grid::leave() {
   std::jmp_buf place;
-  current_->place = &place;
+  Coroutine& self = *current_;
+  self.place = &place;
+  (self.waits ? waiting_ : idle_).push_back(std::move(current_));
+  if (next_ < woken_.size()) {
+    current_ = std::move(woken_[next_++]);
+  }
   if (setjmp(place) == 0) {
-    current_->own.leave_for(home_stack_);
+    switch_from(self.own);
+  }
+  self.own.arrive();
+}
+
+/// To the current coroutine, or home when there is none.
+inline void Grid::switch_from(Stack& left) {
+  if (current_ == nullptr) {
+    left.leave_for(home_stack_);
     emulated_grid_jump(home_, 1);
   }
-  current_->own.arrive_from(home_stack_);
+  left.leave_for(current_->own);
+  if (current_->place != nullptr) {
+    emulated_grid_jump(*current_->place, 1);
+  }
+  setcontext(&current_->start);
+  std::abort();
 }
 
 inline void Grid::run_coroutine() {
   Grid& grid = this_grid();
-  grid.current_->own.arrive_from(grid.home_stack_);
+  grid.current_->own.arrive_from(grid.home_stack_); // The first time it is from there.
   for (;;) {
     grid.run_threads();
     grid.leave();
