@@ -16,12 +16,17 @@ struct Places {
   int64_t a, b, y;
 };
 
-__device__ inline Places places_of(const scale_add_call& call, int64_t element) {
+/// `flat`: there is one dimension, as of tensors that are contiguous.
+template <bool flat> __device__ inline Places places_of(const scale_add_call& call, int64_t element) {
+  if (flat) {
+    const scale_add_dimension& only = call.dimensions[0];
+    return {element * only.a, element * only.b, element * only.y};
+  }
   Places places = {0, 0, 0};
   int64_t rest = element;
   for (int d = call.rank - 1; d >= 0; --d) {
     const scale_add_dimension& dimension = call.dimensions[d];
-    // What is left at the outermost dimension is the index along it: tensors that are contiguous divide nothing.
+    // What is left at the outermost dimension is the index along it.
     const int64_t outer = d == 0 ? 0 : rest / dimension.size;
     const int64_t index = rest - outer * dimension.size;
     places.a += index * dimension.a;
@@ -34,7 +39,8 @@ __device__ inline Places places_of(const scale_add_call& call, int64_t element) 
 
 // In float32: the second product is rounded, the first is added to it with one rounding (fmaf, said explicitly:
 // contraction is the compiler's choice), and the result is rounded once more to T.
-template <class T> __global__ __launch_bounds__(block_size) void scale_add_kernel(scale_add_call call) {
+template <class T, bool flat>
+__global__ __launch_bounds__(block_size) void scale_add_kernel(scale_add_call call) {
   const T* const a = static_cast<const T*>(call.a);
   const T* const b = static_cast<const T*>(call.b);
   T* const y = static_cast<T*>(call.y);
@@ -46,7 +52,7 @@ template <class T> __global__ __launch_bounds__(block_size) void scale_add_kerne
     for (int k = 0; k < per_thread; ++k) {
       const int64_t i = first + k * block_size;
       if (i < call.count) {
-        const Places places = places_of(call, i);
+        const Places places = places_of<flat>(call, i);
         loaded_a[k] = a[places.a];
         loaded_b[k] = b[places.b];
         at_y[k] = places.y;
@@ -67,7 +73,8 @@ template <class T> int launch(const scale_add_call& call, void* stream) {
   }
   const int64_t wanted = (call.count - 1) / tile_size + 1;
   const int64_t blocks = wanted < most_blocks ? wanted : most_blocks;
-  hipLaunchKernelGGL(scale_add_kernel<T>, dim3(static_cast<uint32_t>(blocks)), dim3(block_size), 0,
+  const auto kernel = call.rank == 1 ? scale_add_kernel<T, true> : scale_add_kernel<T, false>;
+  hipLaunchKernelGGL(kernel, dim3(static_cast<uint32_t>(blocks)), dim3(block_size), 0,
                      static_cast<hipStream_t>(stream), call);
   return hipGetLastError();
 }

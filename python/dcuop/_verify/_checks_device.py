@@ -199,12 +199,14 @@ def race(bench: Bench, case: Case, function: Function) -> None:
     """The same call many times, several at once on streams of their own: the same bits each time."""
     usual = make(case, function, bench.device, guarded=False)
     want = bench.want(function, usual.arguments)
-    first = outputs(function, bench.call(function, copied(usual.arguments)), usual.arguments)
+    before = copied(usual.arguments)  # a call may write its arguments
+    alone = copied(before)
+    first = outputs(function, bench.call(function, alone), alone)
     judge(case, usual, bench.call(function, usual.arguments), want)
     side = [torch.cuda.Stream(device=bench.device) for _ in range(case.options["streams"])]
     calls = case.options["calls"]
     for start in range(0, calls, 4 * len(side)):
-        copies = [copied(usual.arguments) for _ in range(4 * len(side))]
+        copies = [copied(before) for _ in range(4 * len(side))]
         torch.cuda.synchronize()
         got = []
         for number, arguments in enumerate(copies):
