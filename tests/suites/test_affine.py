@@ -121,25 +121,24 @@ affine.load()
 
 
 @pytest.mark.parametrize(
-    "torchs, backend, says",
+    "hip, cuda, backend, says",
     [
-        ('torch.version.hip = "6.3"', "cuda", "UnsupportedDeviceError: affine needs a torch built for CUDA; this one, "),
-        ('torch.version.cuda = "13.0"', "cuda", "loaded for cuda"),
-        ('torch.version.cuda = "13.0"', "host", "loaded for host"),
-        ('torch.version.hip = "6.3"', "host", "loaded for host"),
-        ("", "cuda", "CpuOnlyTorchError: affine needs a torch built for CUDA to launch; this one, "),
+        ("6.3", None, "cuda", "UnsupportedDeviceError: affine needs a torch built for CUDA; this one, "),
+        (None, "13.0", "cuda", "loaded for cuda"),
+        (None, "13.0", "host", "loaded for host"),
+        ("6.3", None, "host", "loaded for host"),
+        (None, None, "cuda", "CpuOnlyTorchError: affine needs a torch built for CUDA to launch; this one, "),
     ],
 )
 @pytest.mark.parametrize("way", ["argument", "environment"])
-def test_which_torch_will_do_follows_the_backend(built, torchs, backend, says, way):
+def test_which_torch_will_do_follows_the_backend(built, hip, cuda, backend, says, way):
     code = f"""
 import os, dcuop
-{torchs}
-torch.cuda.is_available = lambda: {bool(torchs)}
+torch.version.hip, torch.version.cuda = {hip!r}, {cuda!r}
+torch.cuda.is_available = lambda: {bool(hip or cuda)}
 dcuop.load_op = lambda path, arch, backend: "loaded for " + (backend or os.environ["DCUOP_BACKEND"])
-asked = "{backend}" if "{way}" == "argument" else None
-if asked is None: os.environ["DCUOP_BACKEND"] = "{backend}"
-print(affine.load(backend=asked, allow_cpu_torch=False))
+if "{way}" == "environment": os.environ["DCUOP_BACKEND"] = "{backend}"
+print(affine.load(backend="{backend}" if "{way}" == "argument" else None, allow_cpu_torch=False))
 """
     assert affine_says(built, code).startswith(says)
 
