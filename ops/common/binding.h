@@ -62,15 +62,6 @@ inline const char* name_of(at::ScalarType type) {
   }
 }
 
-/// "[2, 3]". Not through torch's stream operator, which crashed on an NVIDIA host (Ubuntu 24.04, torch 2.11).
-inline std::string text_of(at::IntArrayRef numbers) {
-  std::string text = "[";
-  for (const int64_t number : numbers) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(number);
-  }
-  return text + "]";
-}
-
 /// The demands of one operator, whose name every refusal begins with.
 class Contract {
  public:
@@ -126,8 +117,8 @@ class Contract {
   }
 
   void check_contiguous(const at::Tensor& x, const char* name) const {
-    require(x.is_contiguous(), name, " must be contiguous, got sizes ", text_of(x.sizes()), " with strides ",
-            text_of(x.strides()));
+    require(x.is_contiguous(), name, " must be contiguous, got sizes ", x.sizes(), " with strides ",
+            x.strides());
   }
 
   void check_needs_no_grad(const at::Tensor& x, const char* name) const {

@@ -16,8 +16,8 @@ void check_tensors(const at::Tensor& x, const at::Tensor& weight) {
   contract.check_same(weight, "weight", x, "x");
   contract.require(x.dim() > 0, "x must have a last dimension to normalise, got a scalar");
   contract.require(weight.dim() == 1 && weight.size(0) == x.size(-1),
-                   "weight must have the size of x's last dimension, ", text_of(x.sizes().slice(x.dim() - 1)),
-                   ", got sizes ", text_of(weight.sizes()));
+                   "weight must have the size of x's last dimension, ", x.sizes().slice(x.dim() - 1),
+                   ", got sizes ", weight.sizes());
   for (const auto& [tensor, name] : {std::pair(&x, "x"), std::pair(&weight, "weight")}) {
     contract.check_strided(*tensor, name);
     contract.check_contiguous(*tensor, name);

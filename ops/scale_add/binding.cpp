@@ -32,7 +32,7 @@ std::vector<int64_t> broadcast_sizes(at::IntArrayRef a, at::IntArrayRef b) {
     for (std::size_t d = 0; d < given.size(); ++d) {
       int64_t& size = sizes[missing + d];
       contract.require(size == 1 || given[d] == 1 || size == given[d],
-                       "a and b do not broadcast to one another: sizes ", text_of(a), " and ", text_of(b));
+                       "a and b do not broadcast to one another: sizes ", a, " and ", b);
       size = size == 1 ? given[d] : size;
     }
   }
@@ -133,8 +133,8 @@ void check_is_writable(const at::Tensor& a) {
   std::sort(steps.begin(), steps.end());
   int64_t reach = 0;
   for (const auto& [stride, size] : steps) {
-    contract.require(stride > reach, "a is written, and its elements overlap one another: sizes ",
-                     text_of(a.sizes()), " with strides ", text_of(a.strides()));
+    contract.require(stride > reach, "a is written, and its elements overlap one another: sizes ", a.sizes(),
+                     " with strides ", a.strides());
     reach += stride * (size - 1);
   }
 }
@@ -146,7 +146,7 @@ at::Tensor scale_add_in_place(const at::Tensor& a, const at::Tensor& b, double a
   contract.require(a.sizes() == at::IntArrayRef(broadcast_sizes(a.sizes(), b.sizes())),
                    "b does not broadcast to a, "
                    "which is written: sizes ",
-                   text_of(a.sizes()), " and ", text_of(b.sizes()));
+                   a.sizes(), " and ", b.sizes());
   check_is_writable(a);
   check_shares_no_memory(a, b);
 

@@ -29,6 +29,26 @@ std::string fault_of_module(const key::Request& request, const elf::Image& image
                        "its name is not \"" + request.op.name + "\"";
 }
 
+/// A compiler whose libstdc++.so leads nowhere (a copied GCC) links libstdc++.a instead, without a word. Of some of its
+/// symbols the process then uses torch's copy and of others this one: the first number that is printed crashes.
+std::string fault_of_cxx_runtime(const key::Request& request, const elf::Image& image) {
+  const std::vector<std::string>& flags = request.op.link_flags;
+  if (request.op.abi == op::Abi::none || request.op.kind == op::Kind::executable ||
+      std::find(flags.begin(), flags.end(), "-static-libstdc++") != flags.end()) {
+    return {};
+  }
+  const bool has_copy =
+      std::any_of(image.symbols.begin(), image.symbols.end(), [](const elf::Symbol& symbol) {
+        return symbol.defined && symbol.name == "_ZNSt6locale7classicEv";
+      });
+  return has_copy ? "it holds a copy of libstdc++, and torch brings another: what prints a number would "
+                    "crash. Is the "
+                    "libstdc++.so beside the compiler's libstdc++.a a link that leads nowhere? Another "
+                    "compiler (CXX), "
+                    "or -static-libstdc++ in link_flags if it is meant"
+                  : "";
+}
+
 /// Every translation unit with device code must have each arch that was asked for, and no other.
 std::string fault_of_device_code(const key::Request& request, const elf::Image& image) {
   if (!request.op.has_hip()) {
@@ -73,8 +93,12 @@ std::string fault_of_artifact(const key::Request& request, const std::filesystem
       return "it is truncated: " + std::to_string(image.identity.file_size) + " of " +
              std::to_string(image.bytes_needed) + " bytes";
     }
-    const std::string fault = fault_of_module(request, image);
-    return fault.empty() ? fault_of_device_code(request, image) : fault;
+    for (const auto fault_of : {fault_of_module, fault_of_device_code, fault_of_cxx_runtime}) {
+      if (std::string fault = fault_of(request, image); !fault.empty()) {
+        return fault;
+      }
+    }
+    return {};
   } catch (const Error& error) {
     return error.what();
   }

@@ -278,6 +278,20 @@ class TestBadInput:
         op = make_op("op", op={"kind": "pybind"})
         self.failure(run("build", op), 1, "PyInit_op")
 
+    def test_a_copy_of_libstdcxx_in_what_torch_loads_is_named(self, run, make_op):
+        # What a copied GCC does, whose libstdc++.so is a link that leads nowhere.
+        source = """
+            #include <sstream>
+            extern "C" int digits(long number) { std::ostringstream text; text << number; return text.str().size(); }
+        """
+        def made(abi, **build):
+            return make_op("op", sources={"op.cpp": source}, op={"abi": abi},
+                           build={"libraries": [":libstdc++.a"], **build})
+
+        self.failure(run("build", made("torch")), 1, "it holds a copy of libstdc++, and torch brings another")
+        assert run("build", made("torch", link_flags=["-static-libstdc++"])).rc == 0
+        assert run("build", made("none")).rc == 0
+
     def test_flag_that_runs_a_program(self, run, make_op):
         op = make_op("op", build={"link_flags": ["-Wl,--error-handling-script=./evil.sh"]})
         self.failure(run("build", op), 2, "dcuop.toml:", "--error-handling-script")
