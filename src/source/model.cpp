@@ -1,0 +1,281 @@
+#include "dcuop/source/model.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "collect.hpp"
+#include "conditions.hpp"
+#include "dcuop/support/files.hpp"
+
+namespace dcuop::source {
+namespace {
+
+constexpr std::size_t largest_file = 8U << 20U; // beyond, a file is generated or no source
+
+void read_one(File& file, const Dialect& dialect) {
+  const auto identity = identity_of(file.path);
+  if (identity && identity->size > largest_file) {
+    file.fault = "it is larger than 8 MiB";
+    return;
+  }
+  auto text = read_file(file.path);
+  if (!text) {
+    file.fault = "it cannot be read";
+    return;
+  }
+  file.text = std::move(*text);
+  file.line_starts = {0};
+  for (std::size_t at = file.text.find('\n'); at != std::string::npos; at = file.text.find('\n', at + 1)) {
+    file.line_starts.push_back(static_cast<Offset>(at + 1));
+  }
+  if (file.text.find('\0') != std::string::npos) {
+    file.fault = "it is no text";
+    return;
+  }
+  try {
+    file.masked = mask(file.text, dialect);
+    for (Variant& variant : file.masked.variants) {
+      variant.file = &file;
+      // The text without the bodies of macros, which are snippets of their own.
+      auto code = std::make_shared<std::string>(variant.text);
+      for (const MacroDefinition& macro : variant.macros) {
+        for (Offset at = macro.begin; at < macro.end; ++at) {
+          (*code)[at] = (*code)[at] == '\n' ? '\n' : ' ';
+        }
+      }
+      file.trees.push_back(std::make_unique<Tree>(code, 0, static_cast<Offset>(code->size())));
+    }
+  } catch (const std::exception& fault) {
+    file.fault = fault.what();
+  }
+  for (const auto& tree : file.trees) {
+    file.not_understood.insert(file.not_understood.end(), tree->damaged().begin(), tree->damaged().end());
+  }
+  std::sort(file.not_understood.begin(), file.not_understood.end());
+  file.not_understood.erase(std::unique(file.not_understood.begin(), file.not_understood.end()),
+                            file.not_understood.end());
+}
+
+void read_all(std::vector<std::unique_ptr<File>>& files, std::size_t from, const Dialect& dialect,
+              unsigned threads) {
+  std::atomic<std::size_t> next = from;
+  const auto work = [&] {
+    for (std::size_t index = next++; index < files.size(); index = next++) {
+      read_one(*files[index], dialect);
+    }
+  };
+  std::vector<std::jthread> others;
+  const std::size_t wanted = std::min<std::size_t>(threads, files.size() - from);
+  for (std::size_t index = 1; index < wanted; ++index) {
+    others.emplace_back(work);
+  }
+  work();
+}
+
+/// A header that is named in quotes, if it is where it is looked for.
+std::optional<std::filesystem::path> found_include(const File& file, const Include& include,
+                                                   const std::vector<std::filesystem::path>& directories) {
+  if (!include.quoted) {
+    return std::nullopt;
+  }
+  std::vector<std::filesystem::path> places = {file.path.parent_path()};
+  places.insert(places.end(), directories.begin(), directories.end());
+  for (const auto& place : places) {
+    auto path = (place / include.name).lexically_normal();
+    const auto identity = identity_of(path);
+    if (identity && identity->is_regular()) {
+      return path;
+    }
+  }
+  return std::nullopt;
+}
+
+/// 2: of the file, 1: of its directory.
+int nearness(const Function& function, const File* from) {
+  if (function.file == from) {
+    return 2;
+  }
+  return function.file->path.parent_path() == from->path.parent_path() ? 1 : 0;
+}
+
+std::vector<const Function*> nearest_of(std::vector<const Function*> all, const File* from) {
+  if (from == nullptr || all.size() < 2) {
+    return all;
+  }
+  int most = 0;
+  for (const Function* one : all) {
+    most = std::max(most, nearness(*one, from));
+  }
+  std::erase_if(all, [&](const Function* one) { return nearness(*one, from) < most; });
+  return all;
+}
+
+bool same_function(const Function& a, const Function& b) {
+  return a.node.begin() == b.node.begin() && a.node.end() == b.node.end() && a.node.text() == b.node.text() &&
+         a.name == b.name;
+}
+
+} // namespace
+
+bool Function::has_mark(std::string_view mark) const {
+  return std::any_of(marks.begin(), marks.end(), [mark](const Mark& one) { return one.name == mark; });
+}
+
+bool Function::in_base_configuration() const {
+  return std::any_of(variants.begin(), variants.end(),
+                     [](const Variant* one) { return one->assumed.empty(); });
+}
+
+const Parameter* Function::parameter(std::string_view parameter_name) const {
+  const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const Parameter& one) { return one.name == parameter_name; });
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+Place File::place(Offset at) const {
+  const auto line = std::upper_bound(line_starts.begin(), line_starts.end(), at);
+  const auto index = static_cast<std::size_t>(line - line_starts.begin());
+  return index == 0 ? Place{} : Place{index, at - line_starts[index - 1] + 1};
+}
+
+std::string_view File::line_text(std::size_t line) const {
+  if (line == 0 || line > line_starts.size()) {
+    return {};
+  }
+  std::string_view rest = std::string_view(text).substr(line_starts[line - 1]);
+  rest = rest.substr(0, rest.find('\n'));
+  return rest.ends_with('\r') ? rest.substr(0, rest.size() - 1) : rest;
+}
+
+double File::damage() const {
+  if (!fault.empty()) {
+    return 1;
+  }
+  std::size_t bytes = 0;
+  Offset last = 0;
+  for (const auto& [begin, end] : not_understood) {
+    bytes += end > std::max(begin, last) ? end - std::max(begin, last) : 0;
+    last = std::max(last, end);
+  }
+  return text.empty() ? 0 : static_cast<double>(bytes) / static_cast<double>(text.size());
+}
+
+Model Model::read(const Request& request) {
+  const Dialect& dialect = request.dialect == nullptr ? hip_dialect() : *request.dialect;
+  Model model;
+  std::set<std::filesystem::path> known;
+  const auto add = [&](const std::filesystem::path& path, bool is_included) {
+    if (known.insert(path.lexically_normal()).second) {
+      auto file = std::make_unique<File>();
+      file->path = path;
+      file->is_included = is_included;
+      model.files_.push_back(std::move(file));
+    }
+  };
+  for (const auto& path : request.files) {
+    add(path, false);
+  }
+  for (std::size_t from = 0; from < model.files_.size();) {
+    const std::size_t end = model.files_.size();
+    read_all(model.files_, from, dialect, request.threads);
+    for (; from < end; ++from) {
+      for (const Include& include : model.files_[from]->masked.includes) {
+        if (const auto path = found_include(*model.files_[from], include, request.include_dirs)) {
+          add(*path, true);
+        }
+      }
+    }
+  }
+  for (const auto& file : model.files_) {
+    model.collect(*file);
+  }
+  model.index();
+  return model;
+}
+
+void Model::collect(File& file) {
+  const std::size_t first = functions_.size();
+  const auto add = [&](std::unique_ptr<Function> function) {
+    for (std::size_t index = first; index < functions_.size(); ++index) {
+      if (functions_[index]->file == &file && same_function(*functions_[index], *function)) {
+        functions_[index]->variants.push_back(function->variants.front());
+        return;
+      }
+    }
+    functions_.push_back(std::move(function));
+  };
+  const std::size_t variants = std::min(file.trees.size(), file.masked.variants.size());
+  for (std::size_t index = 0; index < variants; ++index) {
+    const Variant& variant = file.masked.variants[index];
+    Collected collected = source::collect(file, variant, file.trees[index]->root());
+    for (auto& function : collected.functions) {
+      add(std::move(function));
+    }
+    declared_.insert(declared_.end(), collected.declared.begin(), collected.declared.end());
+    for (const auto& [name, value] : collected.constants) {
+      constants_.emplace(name, value);
+    }
+    // An expression alone is none to the grammar: each body ends in a semicolon, where its line ends.
+    const auto text = std::make_shared<std::string>(variant.text + ";");
+    for (const MacroDefinition& macro : variant.macros) {
+      (*text)[macro.end] = ';';
+    }
+    for (const MacroDefinition& macro : variant.macros) {
+      if (macro.begin >= macro.end) {
+        continue;
+      }
+      auto tree = std::make_unique<Tree>(text, macro.begin, macro.end + 1);
+      const Node root = tree->root();
+      if (macro.is_function) {
+        add(macro_function(file, variant, macro, root));
+      } else if (root.first().is("expression_statement") || !root.first().next()) {
+        const Node value = root.first().is("expression_statement") ? root.first().first() : root.first();
+        constants_.emplace(macro.name, value);
+      }
+      file.trees.push_back(std::move(tree));
+    }
+  }
+}
+
+void Model::index() {
+  for (const auto& function : functions_) {
+    by_name_.emplace(function->name, function.get());
+  }
+  for (const Declared& one : declared_) {
+    declared_by_name_.emplace(one.name, &one);
+  }
+}
+
+std::vector<const Function*> Model::named(std::string_view name) const {
+  std::vector<const Function*> all;
+  const auto [begin, end] = by_name_.equal_range(name);
+  for (auto one = begin; one != end; ++one) {
+    all.push_back(one->second);
+  }
+  return all;
+}
+
+std::vector<const Function*> Model::named(std::string_view name, const File* from) const {
+  return nearest_of(named(name), from);
+}
+
+std::vector<const Function*> Model::callees(const Call& call) const {
+  std::vector<const Function*> all;
+  for (const Function* function : named(call.name)) {
+    std::size_t least = 0;
+    bool variadic = function->is_macro;
+    for (const Parameter& parameter : function->parameters) {
+      const bool pack = parameter.type.find("...") != std::string::npos;
+      least += parameter.default_value || pack ? 0 : 1;
+      variadic = variadic || pack;
+    }
+    const std::size_t given = call.arguments.size();
+    if (variadic || (given >= least && given <= function->parameters.size())) {
+      all.push_back(function);
+    }
+  }
+  return nearest_of(std::move(all), call.file);
+}
+
+} // namespace dcuop::source
