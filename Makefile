@@ -8,13 +8,13 @@ JOBS         ?= $(shell nproc)
 SECONDS      ?= 60
 
 cxx_files  = git ls-files -z -- 'include/*.hpp' 'src/*.cpp' 'src/*.hpp' 'tests/*.cpp' 'tests/*.hpp' \
-                                'ops/*.cpp' 'ops/*.cu' 'ops/*.h' 'ops/*.hip' 'templates/*.cpp'
+                                'ops/*.cpp' 'ops/*.cu' 'ops/*.h' 'ops/*.hip' 'templates/*.cpp' ':!tests/corpus'
 # Only what the development build compiles: its compile_commands.json is what clang-tidy reads.
 tidy_files = git ls-files -z -- 'src/*.cpp'
 say        = @printf '\n== %s\n'
 
 .DELETE_ON_ERROR:
-.PHONY: help build demo test test-torch2 gpu-test full kill-test doctor-truth bench fuzz unit asan suites lint lint-format lint-tidy format clean
+.PHONY: help build demo test test-torch2 gpu-test full kill-test doctor-truth bench fuzz rule-pages unit asan suites lint lint-format lint-tidy format clean
 
 help:
 	@echo 'make build    build/release/dcuop (script/setup build installs what it needs)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make gpu-test  the operators on the device that torch sees; writes docs/results/gpu.md'
 	@echo 'make full     what is too long for make test; writes docs/results/<date>.md'
 	@echo 'make doctor-truth  the doctor against what really happens; writes docs/doctor-truth.md'
+	@echo 'make rule-pages  docs/rules, from the table of rules'
 	@echo 'make bench    how long a hit takes'
 	@echo 'make fuzz     libFuzzer on every reader of bytes, SECONDS=60 each'
 	@echo 'make asan     unit tests under AddressSanitizer and UBSan (build/asan)'
@@ -79,6 +80,9 @@ lint-tidy:
 
 format:
 	@$(cxx_files) | xargs -0 '$(CLANG_FORMAT)' -i
+
+rule-pages: build
+	@build/release/dcuop rule | sed -n 's/^\(DCU[89][0-9]*\) .*/\1/p' | while read -r rule; do build/release/dcuop rule "$$rule" --markdown > docs/rules/"$$rule".md; done
 
 test-torch2:
 	$(say) 'set-up'

@@ -30,6 +30,8 @@ nlohmann::json to_json(const Rule& rule) {
           {"how", both(rule.how)},
           {"causes", both(rule.causes)},
           {"fixes", both(rule.fixes)},
+          {"bad", rule.bad},
+          {"good", rule.good},
           {"references", rule.references}};
 }
 
@@ -62,14 +64,14 @@ std::string list_line(const Rule& rule, std::size_t name_width, LanguageOfText l
   return std::string(rule.id) + "  " + severity + "  " + name + "  " + std::string(title);
 }
 
-ExitCode run(Context& context, const std::string& asked) {
+ExitCode run(Context& context, const std::string& asked, bool page) {
   const auto language = context.chinese() ? LanguageOfText::zh : LanguageOfText::en;
   auto& terminal = context.terminal;
   nlohmann::json document = {{"schema", 1}};
   if (!asked.empty()) {
     const auto& rule = wanted_rule(asked);
     document["rule"] = to_json(rule);
-    auto text = finding::long_form(rule, language);
+    auto text = page ? finding::markdown(rule) : finding::long_form(rule, language);
     text.erase(text.find_last_not_of('\n') + 1);
     terminal.answer(context.json() ? json_text(document, 2) : text);
     return ExitCode::ok;
@@ -98,7 +100,9 @@ void add_rule(Commands& commands) {
                                "  dcuop rule DCU301 --lang zh\n"
                                "  dcuop rule");
   command->add_option("id", *id, "The rule's id (DCU210) or name (other-torch)")->type_name("ID");
-  commands.run(command, [id](Context& context) { return run(context, *id); });
+  auto page = std::make_shared<bool>(false);
+  command->add_flag("--markdown", *page, "With an id: as the page of docs/rules");
+  commands.run(command, [id, page](Context& context) { return run(context, *id, *page); });
 }
 
 } // namespace dcuop::cli

@@ -70,6 +70,7 @@ void add_config(Commands& commands);
 void add_env(Commands& commands);
 void add_doctor(Commands& commands);
 void add_rule(Commands& commands);
+void add_check(Commands& commands);
 void add_inspect(Commands& commands);
 void add_verify(Commands& commands);
 

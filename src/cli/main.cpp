@@ -164,6 +164,7 @@ int run_program(int argc, char** argv) {
   add_cache(commands);
   add_doctor(commands);
   add_rule(commands);
+  add_check(commands);
   add_inspect(commands);
   add_verify(commands);
   add_env(commands);

@@ -1,4 +1,6 @@
 // Findings for programs: JSON, and SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0/).
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "dcuop/finding/finding.hpp"
@@ -70,8 +72,12 @@ json sarif_result(const Finding& finding) {
     result["ruleIndex"] = rule - rules().data();
   }
   if (finding.subject.starts_with('/')) {
-    result["locations"] =
-        json::array({{{"physicalLocation", {{"artifactLocation", {{"uri", file_uri(finding.subject)}}}}}}});
+    json place = {{"artifactLocation", {{"uri", file_uri(finding.subject)}}}};
+    if (finding.line > 0) {
+      place["region"] = {{"startLine", finding.line},
+                         {"startColumn", std::max<std::size_t>(1, finding.column)}};
+    }
+    result["locations"] = json::array({{{"physicalLocation", std::move(place)}}});
   }
   return result;
 }
@@ -84,14 +90,19 @@ json to_json(const Finding& finding) {
     evidence.push_back({{"label", label}, {"text", text}});
   }
   const Rule* rule = find_rule(finding.rule);
-  return {{"rule", finding.rule},
-          {"name", rule != nullptr ? rule->name : ""},
-          {"severity", to_string(finding.severity)},
-          {"summary", finding.summary},
-          {"cause", finding.cause},
-          {"subject", finding.subject},
-          {"evidence", std::move(evidence)},
-          {"fix", finding.fix}};
+  json document = {{"rule", finding.rule},
+                   {"name", rule != nullptr ? rule->name : ""},
+                   {"severity", to_string(finding.severity)},
+                   {"summary", finding.summary},
+                   {"cause", finding.cause},
+                   {"subject", finding.subject},
+                   {"evidence", std::move(evidence)},
+                   {"fix", finding.fix}};
+  if (finding.line > 0) {
+    document["line"] = finding.line;
+    document["column"] = finding.column;
+  }
+  return document;
 }
 
 json to_sarif(const std::vector<Finding>& findings, std::string_view tool_version) {

@@ -16,5 +16,10 @@ symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, m
 [[nodiscard]] std::vector<Rule> torch_cache_rules(); ///< DCU5xx
 [[nodiscard]] std::vector<Rule> live_rules();        ///< DCU6xx: of a running process
 [[nodiscard]] std::vector<Rule> message_rules();     ///< DCU7xx: what a message alone tells
+[[nodiscard]] std::vector<Rule> binding_rules();     ///< DCU90x: the bindings of an operator's sources
+[[nodiscard]] std::vector<Rule> kernel_rules();      ///< DCU91x, DCU92x: kernels and their launches
+[[nodiscard]] std::vector<Rule> grid_rules();        ///< DCU93x: barriers across a grid
+[[nodiscard]] std::vector<Rule> release_rules();     ///< DCU95x: what a release needs
+[[nodiscard]] std::vector<Rule> reading_rules();     ///< DCU99x: what was not read, and allowances
 
 } // namespace dcuop::finding

@@ -23,6 +23,19 @@ void append_section(std::string& into, std::string_view heading, std::string_vie
   }
 }
 
+/// As append_section, empty lines and indentation kept.
+void append_code(std::string& into, std::string_view heading, std::string_view code) {
+  if (code.empty()) {
+    return;
+  }
+  into.append("\n").append(heading).append("\n");
+  for (std::size_t at = 0; at <= code.size();) {
+    const std::size_t end = std::min(code.find('\n', at), code.size());
+    into.append(end > at ? "  " : "").append(code.substr(at, end - at)).append("\n");
+    at = end + 1;
+  }
+}
+
 std::string_view severity_text(Severity severity, LanguageOfText language) {
   const bool zh = language == LanguageOfText::zh;
   switch (severity) {
@@ -53,6 +66,7 @@ constexpr std::array labels = {
     Label{"set", "已设置"},          Label{"loaded", "已加载"},
     Label{"message says", "消息说"}, Label{"here", "本机"},
     Label{"confidence", "可信度"},   Label{"followed by", "随后"},
+    Label{"code", "代码"},
 };
 
 /// As the table and the checks write it.
@@ -102,11 +116,48 @@ std::string long_form(const Rule& rule, LanguageOfText language) {
   append_section(text, zh ? "如何发现" : "How it is found", in(rule.how, language));
   append_section(text, zh ? "常见原因" : "Typical causes", in(rule.causes, language));
   append_section(text, zh ? "修复" : "Fixes", in(rule.fixes, language));
+<<<<<<< HEAD
   if (find_build(in(rule.fixes, language), 0) != std::string_view::npos) {
     text.append(zh ? "  OP：算子的目录，或其在工作区中的名称\n"
                    : "  OP: the operator's directory, or its name in the workspace\n");
   }
+=======
+  append_code(text, zh ? "有此问题的代码" : "Code that has the fault", rule.bad);
+  append_code(text, zh ? "正确的代码" : "The same without it", rule.good);
+>>>>>>> 230a24d (check: dcuop check finds faults of bindings, launches, kernels and grid barriers in an operator's sources; --release is a checklist)
   append_section(text, zh ? "参考" : "References", rule.references);
+  return text;
+}
+
+std::string markdown(const Rule& rule) {
+  std::string text = "# " + std::string(rule.id) + " " + std::string(rule.name) + "\n";
+  const auto section = [&text](std::string_view heading, std::string_view lines, std::string_view before) {
+    if (!lines.empty()) {
+      text.append("\n**").append(heading).append("**\n\n");
+      for (const auto& line : split(lines, '\n')) {
+        text.append(before).append(line).append("\n");
+      }
+    }
+  };
+  const auto code = [&text](std::string_view heading, std::string_view lines) {
+    if (!lines.empty()) {
+      text.append("\n**").append(heading).append("**\n\n```cpp\n").append(lines).append("\n```\n");
+    }
+  };
+  for (const auto language : {LanguageOfText::en, LanguageOfText::zh}) {
+    const bool zh = language == LanguageOfText::zh;
+    text.append(zh ? "\n## 中文\n" : "");
+    text.append("\n").append(in(rule.title, language)).append(zh ? "（" : " (");
+    text.append(severity_text(rule.severity, language)).append(zh ? "）\n" : ")\n");
+    section(zh ? "如何发现" : "How it is found", in(rule.how, language), "");
+    section(zh ? "常见原因" : "Typical causes", in(rule.causes, language), "- ");
+    if (!zh) {
+      code("Code that has the fault", rule.bad);
+      code("The same without it", rule.good);
+    }
+    section(zh ? "修复" : "Fixes", in(rule.fixes, language), "- ");
+  }
+  section("References", rule.references, "- ");
   return text;
 }
 

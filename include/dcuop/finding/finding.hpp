@@ -32,9 +32,11 @@ struct Finding {
   std::string cause;   ///< one sentence, no full stop, names the things
   std::string subject; ///< the file or op that it is about
   std::vector<Evidence> evidence;
-  std::string fix;     ///< a command where possible; may be empty for a note
-  std::string summary; ///< as in Words
-  Words chinese;       ///< empty parts: there is English only
+  std::string fix;      ///< a command where possible; may be empty for a note
+  std::string summary;  ///< as in Words
+  Words chinese;        ///< empty parts: there is English only
+  std::size_t line = 0; ///< in the subject, when it is a text; 0: none
+  std::size_t column = 0;
 };
 
 /// One rule, in both languages. Texts are written for the table; code only fills in names and paths.
@@ -52,12 +54,16 @@ struct Rule {
   Text causes;                 ///< typical causes, one a line
   Text fixes;                  ///< one a line
   std::string_view references; ///< links, one a line
+  std::string_view bad = {};   ///< code that has the fault, where the rule is about sources
+  std::string_view good = {};  ///< the same without it
 };
 
 [[nodiscard]] const std::vector<Rule>& rules(); ///< sorted by id
 [[nodiscard]] const Rule* find_rule(std::string_view id);
 [[nodiscard]] std::string long_form(const Rule& rule,
                                     LanguageOfText language); ///< what `dcuop rule ID` prints
+/// The same as a page of docs/rules, in both languages.
+[[nodiscard]] std::string markdown(const Rule& rule);
 [[nodiscard]] std::string to_string(Severity severity);
 
 /// Placeholder -> value; "<placeholder>:zh" holds the Chinese one where a value is a phrase.

@@ -63,7 +63,7 @@ struct File;
 /// One way through the #ifs of a file.
 struct Variant {
   const File* file = nullptr; ///< when it is one of a model
-  Macros assumed; ///< beyond the dialect's: the base configuration assumes nothing
+  Macros assumed;             ///< beyond the dialect's: the base configuration assumes nothing
   std::string text;
   std::vector<Mark> marks;
   std::vector<Launch> launches;

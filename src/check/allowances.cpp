@@ -1,0 +1,167 @@
+// DCU99x: what the sources allow, and what of them was not read.
+#include <algorithm>
+
+#include "sources.hpp"
+
+namespace dcuop::check {
+namespace {
+
+struct Allowance {
+  std::filesystem::path path;
+  std::size_t line = 0;
+  std::vector<std::string> rules;
+  std::string reason;
+  bool alone = false; ///< nothing but the comment stands on its line: it is about the next one
+  bool used = false;
+};
+
+constexpr std::string_view keyword = "dcuop: allow(";
+
+void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allowance>& into) {
+  const std::string_view comment = std::string_view(file.text).substr(begin, end - begin);
+  const auto at = comment.find(keyword);
+  // Only what a comment begins with: prose may speak of it.
+  if (at == std::string_view::npos ||
+      comment.substr(0, at).find_first_not_of("/*# \t!<") != std::string_view::npos) {
+    return;
+  }
+  const auto close = comment.find(')', at);
+  if (close == std::string_view::npos) {
+    return;
+  }
+  Allowance allowance;
+  allowance.path = file.path;
+  allowance.line = file.place(begin + static_cast<Offset>(at)).line;
+  std::string rule;
+  for (const char c : std::string(comment.substr(at + keyword.size(), close - at - keyword.size())) + ",") {
+    if (c == ',' || c == ' ') {
+      if (!rule.empty()) {
+        allowance.rules.push_back(rule);
+      }
+      rule.clear();
+    } else {
+      rule += c;
+    }
+  }
+  std::string_view reason = comment.substr(close + 1);
+  reason = reason.substr(0, reason.find("*/"));
+  while (!reason.empty() && std::string_view(" \t:-.\r\n").find(reason.front()) != std::string_view::npos) {
+    reason.remove_prefix(1);
+  }
+  while (!reason.empty() && static_cast<unsigned char>(reason.back()) <= ' ') {
+    reason.remove_suffix(1);
+  }
+  allowance.reason = reason;
+  const auto first = file.line_text(allowance.line).find_first_not_of(" \t");
+  const auto start = file.place(begin);
+  allowance.alone =
+      start.line == allowance.line && first != std::string_view::npos && start.column == first + 1;
+  into.push_back(std::move(allowance));
+}
+
+std::vector<Allowance> read_allowances(const Sources& sources) {
+  std::vector<Allowance> all;
+  for (const auto& file : sources.model.files()) {
+    for (const auto& comment : file->masked.comments) {
+      read_allowance(*file, comment.begin, comment.end, all);
+    }
+  }
+  return all;
+}
+
+/// The line that it is about: its own, or the next that is no comment.
+bool covers(const Allowance& allowance, const Sources& sources, const finding::Finding& finding) {
+  if (allowance.path.string() != finding.subject ||
+      std::none_of(allowance.rules.begin(), allowance.rules.end(), [&](const std::string& rule) {
+        const finding::Rule* known = finding::find_rule(finding.rule);
+        return rule == finding.rule || (known != nullptr && rule == known->name);
+      })) {
+    return false;
+  }
+  if (finding.line == allowance.line) {
+    return true;
+  }
+  if (!allowance.alone || finding.line < allowance.line) {
+    return false;
+  }
+  for (const auto& file : sources.model.files()) {
+    if (file->path == allowance.path) {
+      for (std::size_t line = allowance.line + 1; line < finding.line; ++line) {
+        std::string_view text = file->line_text(line);
+        text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+        const bool passed_over = text.empty() || text.starts_with("//") || text.starts_with("#") ||
+                                 text.starts_with("template") || text.starts_with("*");
+        if (!passed_over) {
+          return false;
+        }
+      }
+      return true;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+std::size_t apply_allowances(const Sources& sources, Findings& findings) {
+  std::vector<Allowance> allowances = read_allowances(sources);
+  const std::size_t before = findings.all.size();
+  std::erase_if(findings.all, [&](const finding::Finding& finding) {
+    for (Allowance& allowance : allowances) {
+      if (covers(allowance, sources, finding)) {
+        allowance.used = true;
+        return !allowance.reason.empty();
+      }
+    }
+    return false;
+  });
+  const std::size_t allowed = before - findings.all.size();
+  for (const Allowance& allowance : allowances) {
+    std::string rules;
+    for (const std::string& rule : allowance.rules) {
+      rules += (rules.empty() ? "" : ", ") + rule;
+    }
+    const bool inside =
+        std::any_of(sources.model.files().begin(), sources.model.files().end(),
+                    [&](const auto& file) { return file->path == allowance.path && !file->is_included; });
+    if (allowance.used && allowance.reason.empty()) {
+      findings.add("DCU990", allowance.path, allowance.line, {{"rules", rules}});
+    } else if (!allowance.used && inside) {
+      findings.add("DCU991", allowance.path, allowance.line, {{"rules", rules}});
+    }
+  }
+  return allowed;
+}
+
+void check_reading(const Sources& sources, Findings& findings) {
+  for (const auto& file : sources.model.files()) {
+    if (file->is_included) {
+      continue;
+    }
+    if (!file->fault.empty()) {
+      auto& added = findings.add(
+          "DCU992", file->path, 0,
+          {{"what", "it was not read: " + file->fault}, {"what:zh", "没有读取：" + file->fault}});
+      added.severity = finding::Severity::warning;
+      continue;
+    }
+    if (!file->not_understood.empty()) {
+      const auto percent = file->damage() * 100;
+      const std::size_t places = file->not_understood.size();
+      auto& added = findings.add("DCU992", *file, file->not_understood.front().first,
+                                 {{"what", "the parser could not place " + std::to_string(places) +
+                                               (places == 1 ? " part" : " parts") + " of it"},
+                                  {"what:zh", "有 " + std::to_string(places) + " 处无法解析"}});
+      added.severity = percent > 5 ? finding::Severity::warning : finding::Severity::note;
+    }
+    if (!file->masked.unread.empty()) {
+      findings.add("DCU992", *file, file->masked.unread.front(),
+                   {{"what", "no configuration was found that compiles " +
+                                 std::to_string(file->masked.unread.size()) + " of its #if branches"},
+                    {"what:zh", "有 " + std::to_string(file->masked.unread.size()) +
+                                    " 个 #if 分支没有找到可编译它的配置"}});
+    }
+  }
+}
+
+} // namespace dcuop::check

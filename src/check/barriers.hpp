@@ -1,0 +1,36 @@
+#pragma once
+// Which functions wait for others: the threads of their block, or the blocks of the grid.
+
+#include <map>
+#include <string>
+
+#include "dcuop/source/paths.hpp"
+#include "sources.hpp"
+
+namespace dcuop::check {
+
+/// A wait for every block that is written by hand: an atomic arrival, and a loop that reads until all have arrived.
+struct HandBarrier {
+  Node arrival, loop;
+  std::string counter;        ///< the first name of what is counted in
+  bool reads_plainly = false; ///< neither volatile nor atomic
+};
+
+class Barriers {
+ public:
+  explicit Barriers(const Sources& sources);
+
+  [[nodiscard]] bool is_block_barrier(const Call& call, const Function& in) const;
+  /// Of the grid: by cooperative groups, by hand, or by a function that does so.
+  [[nodiscard]] bool is_grid_barrier(const Call& call, const Function& in) const;
+  [[nodiscard]] const std::map<const Function*, HandBarrier>& by_hand() const { return by_hand_; }
+  [[nodiscard]] bool waits_for_grid(const Function& function) const { return grid_.contains(&function); }
+
+ private:
+  [[nodiscard]] bool is_cooperative_sync(const Call& call, const Function& in) const;
+  const Sources& sources_;
+  std::map<const Function*, HandBarrier> by_hand_;
+  std::set<const Function*> grid_, block_;
+};
+
+} // namespace dcuop::check

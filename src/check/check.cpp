@@ -1,0 +1,125 @@
+#include "dcuop/check/check.hpp"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include "dcuop/support/files.hpp"
+#include "sources.hpp"
+
+namespace dcuop::check {
+namespace {
+
+using finding::Finding;
+
+bool is_cxx(const std::filesystem::path& path) {
+  return is_any_of(path.extension().string(), {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".h", ".hh",
+                                               ".hpp", ".hxx", ".cuh", ".inl", ".inc"});
+}
+
+/// Of sources that include another source (a .cu that is its .hip again), only the other one is judged twice otherwise.
+source::Model read_model(const Request& request) {
+  source::Model::Request wanted;
+  for (const auto& path : request.files) {
+    if (is_cxx(path)) {
+      wanted.files.push_back(path);
+    }
+  }
+  wanted.include_dirs = request.include_dirs;
+  wanted.threads = request.threads;
+  return source::Model::read(wanted);
+}
+
+void sort(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    return std::tie(b.severity, a.subject, a.line, a.rule) < std::tie(a.severity, b.subject, b.line, b.rule);
+  });
+}
+
+} // namespace
+
+std::vector<std::filesystem::path> source_files(const std::filesystem::path& directory) {
+  std::vector<std::filesystem::path> files;
+  std::vector<std::filesystem::path> next = {directory};
+  for (std::size_t index = 0; index < next.size() && files.size() < 20000; ++index) {
+    const auto here = next[index];
+    for (const std::string& name : list_directory(here)) {
+      const auto path = here / name;
+      const auto identity = identity_of(path);
+      if (name.starts_with('.') || !identity) {
+        continue;
+      }
+      if (identity->is_directory()) {
+        const bool passed =
+            is_any_of(name, {"__pycache__", "build", "node_modules"}) || std::filesystem::is_symlink(path);
+        if (!passed) {
+          next.push_back(path);
+        }
+      } else if (identity->is_regular() && (is_cxx(path) || path.extension() == ".py")) {
+        files.push_back(path);
+      }
+    }
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Report check(const Request& request) {
+  const source::Model model = read_model(request);
+  const Sources sources(request, model);
+  Findings findings(request);
+  check_bindings(sources, findings);
+  check_launches(sources, findings);
+  check_kernels(sources, findings);
+  check_barriers(sources, findings);
+  check_grid(sources, findings);
+  check_reading(sources, findings);
+  Report report;
+  report.directory = request.directory;
+  if (request.release) {
+    report.checklist = check_release(sources, findings);
+  }
+  // Headers elsewhere are read for what they say of these sources; they are judged where they belong.
+  std::erase_if(findings.all, [&model](const Finding& finding) {
+    return std::any_of(model.files().begin(), model.files().end(), [&finding](const auto& file) {
+      return file->is_included && file->path.string() == finding.subject;
+    });
+  });
+  report.allowed = apply_allowances(sources, findings);
+  report.findings = std::move(findings.all);
+  sort(report.findings);
+  for (ChecklistItem& item : report.checklist) {
+    item.is_met = std::none_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
+      return finding.severity != finding::Severity::note &&
+             std::find(item.rules.begin(), item.rules.end(), finding.rule) != item.rules.end();
+    });
+  }
+  std::size_t bytes = 0;
+  double damaged = 0;
+  for (const auto& file : model.files()) {
+    if (!file->is_included) {
+      ++report.files;
+      bytes += file->text.size();
+      damaged += file->damage() * static_cast<double>(file->text.size());
+    }
+  }
+  report.functions = static_cast<std::size_t>(std::count_if(
+      model.functions().begin(), model.functions().end(), [](const auto& one) { return !one->is_macro; }));
+  report.understood = bytes == 0 ? 1 : 1 - damaged / static_cast<double>(bytes);
+  return report;
+}
+
+nlohmann::json to_json(const Report& report) {
+  nlohmann::json document = {{"directory", report.directory.string()}, {"files", report.files},
+                             {"functions", report.functions},          {"allowed", report.allowed},
+                             {"understood", report.understood},        {"findings", nlohmann::json::array()}};
+  for (const Finding& finding : report.findings) {
+    document["findings"].push_back(finding::to_json(finding));
+  }
+  for (const ChecklistItem& item : report.checklist) {
+    document["checklist"].push_back({{"text", item.text.en}, {"met", item.is_met}, {"rules", item.rules}});
+  }
+  return document;
+}
+
+} // namespace dcuop::check

@@ -1,0 +1,291 @@
+// DCU910 to DCU914: how kernels are launched, and what surrounds that in a binding.
+#include <algorithm>
+
+#include "sources.hpp"
+
+namespace dcuop::check {
+namespace {
+
+bool is_error_check(const Call& call) {
+  return is_any_of(call.name,
+                   {"hipGetLastError", "hipPeekAtLastError", "cudaGetLastError", "cudaPeekAtLastError",
+                    "C10_HIP_KERNEL_LAUNCH_CHECK", "C10_CUDA_KERNEL_LAUNCH_CHECK", "hipExtGetLastError"}) ||
+         contains_any(call.name,
+                      {"LAUNCH_CHECK", "CheckLaunch", "checkLaunch", "check_launch", "KernelCheck",
+                       "CheckCuda", "CudaCheck", "CHECK_CUDA_ERROR", "CHECK_LAUNCH", "KERNEL_CHECK"});
+}
+
+/// Macros without arguments are no calls.
+bool names_error_check(const Function& function) {
+  return contains_any(function.body.text(),
+                      {"hipGetLastError", "hipPeekAtLastError", "GetLastError", "PeekAtLastError",
+                       "LAUNCH_CHECK", "PostKernelLaunchCheck", "CHECK_LAUNCH", "KERNEL_CHECK"});
+}
+
+bool is_default_stream(const source::Model& model, Node stream) {
+  if (!stream) {
+    return true;
+  }
+  Node value = stream;
+  for (int depth = 0; depth < 6; ++depth) {
+    if (value.is("parenthesized_expression")) {
+      value = value.first();
+    } else if (value.is("cast_expression")) {
+      value = value.child("value");
+    } else if (value.is("call_expression") && source::last_name(value.child("function")).ends_with("_cast")) {
+      value = value.child("arguments").first();
+    } else {
+      break;
+    }
+  }
+  const std::string_view text = value.text();
+  return text == "nullptr" || text == "NULL" || value.is("null") || text == "hipStreamDefault" ||
+         text == "hipStreamLegacy" || text == "cudaStreamLegacy" || text == "cudaStreamDefault" ||
+         text == "hipStreamPerThread" || text == "cudaStreamPerThread" || model.fold(value) == 0;
+}
+
+class LaunchCheck {
+ public:
+  LaunchCheck(const Sources& sources, Findings& findings) : sources_(sources), findings_(findings) {
+    for (const Binding& binding : sources.bindings) {
+      for (const Function* one : sources.reached_from(*binding.function)) {
+        bound_.insert(one);
+      }
+    }
+  }
+
+  void run() {
+    for (const LaunchSite& site : sources_.launches) {
+      // A program of its own, or a benchmark, may use the default stream; an operator is called by torch.
+      const bool belongs = bound_.contains(site.in) || (sources_.bindings.empty() && sources_.has_torch()) ||
+                           (sources_.bindings.empty() && !sources_.request.manifest.empty());
+      if (site.in->has_mark("__global__") || site.in->has_mark("__device__")) {
+        continue;
+      }
+      if (belongs && !sources_.is_program(*site.in->file)) {
+        stream(site);
+        error(site);
+      }
+    }
+    for (const Binding& binding : sources_.bindings) {
+      if (sources_.launches_something(*binding.function)) {
+        empty(binding);
+        guard(binding);
+        synchronisation(binding);
+      }
+    }
+    defaulted_streams();
+  }
+
+ private:
+  void stream(const LaunchSite& site) {
+    if (!site.call->launch.empty() || !site.kernel.empty()) {
+      if (is_default_stream(sources_.model, site.stream)) {
+        findings_.add("DCU910", *site.in->file, site.call->at(),
+                      {{"kernel", kernel_of(site)},
+                       {"stream", site.stream ? "stream " + std::string(site.stream.text()) : "no stream"},
+                       {"stream:zh", site.stream ? "流 " + std::string(site.stream.text()) : "没有给出流"}});
+      }
+    }
+  }
+
+  static std::string kernel_of(const LaunchSite& site) {
+    return site.kernel.empty() ? "a kernel" : site.kernel;
+  }
+
+  /// void launch(..., hipStream_t stream = 0), called without one.
+  void defaulted_streams() {
+    for (const Function* function : bound_) {
+      for (const Call& call : function->calls) {
+        for (const Function* callee : sources_.model.callees(call)) {
+          for (std::size_t index = call.arguments.size(); index < callee->parameters.size(); ++index) {
+            const source::Parameter& parameter = callee->parameters[index];
+            if (contains(parameter.type, "Stream_t") && sources_.launches_something(*callee) &&
+                parameter.default_value && is_default_stream(sources_.model, parameter.default_value)) {
+              findings_.add("DCU910", *function->file, call.at(),
+                            {{"kernel", callee->name}, {"stream", "no stream"}, {"stream:zh", "没有给出流"}});
+            }
+          }
+        }
+      }
+    }
+  }
+
+  void error(const LaunchSite& site) {
+    if (names_error_check(*site.in)) {
+      const Offset behind = site.call->at();
+      const std::string_view rest =
+          std::string_view(site.in->body.tree()->text()).substr(behind, site.in->body.end() - behind);
+      if (contains_any(rest, {"GetLastError", "PeekAtLastError", "LAUNCH_CHECK", "LaunchCheck",
+                              "CHECK_LAUNCH", "KERNEL_CHECK"})) {
+        return;
+      }
+    }
+    const bool returns_error = !is_any_of(site.call->name, {"hipLaunchKernelGGL", "hipExtLaunchKernelGGL"}) &&
+                               site.call->launch.empty();
+    if (returns_error) {
+      Node above = site.call->node.parent();
+      if (!above.is("expression_statement")) {
+        return; // what it returns goes somewhere
+      }
+    }
+    for (const Call& call : site.in->calls) {
+      if (call.at() > site.call->at() && (is_error_check(call) || checks_inside(call))) {
+        return;
+      }
+    }
+    if (checked_by_callers(*site.in, 0)) {
+      return;
+    }
+    findings_.add("DCU911", *site.in->file, site.call->at(),
+                  {{"kernel", kernel_of(site)}, {"function", site.in->name}});
+  }
+
+  [[nodiscard]] bool checks_inside(const Call& call) const {
+    for (const Function* callee : sources_.model.callees(call)) {
+      if (names_error_check(*callee)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Every caller that is there looks for the error behind the call.
+  [[nodiscard]] bool checked_by_callers(const Function& function, int depth) const {
+    bool called = false;
+    for (const Function* caller : sources_.callers_of(function)) {
+      for (const Call& call : caller->calls) {
+        const auto callees = sources_.model.callees(call);
+        if (caller == &function || std::find(callees.begin(), callees.end(), &function) == callees.end()) {
+          continue;
+        }
+        called = true;
+        const bool checks = std::any_of(caller->calls.begin(), caller->calls.end(), [&](const Call& later) {
+          return later.at() > call.at() && (is_error_check(later) || checks_inside(later));
+        });
+        const std::string_view rest =
+            std::string_view(caller->body.tree()->text()).substr(call.at(), caller->body.end() - call.at());
+        if (!checks && !contains_any(rest, {"LAUNCH_CHECK", "GetLastError", "PeekAtLastError"}) &&
+            (depth > 3 || !checked_by_callers(*caller, depth + 1))) {
+          return false;
+        }
+      }
+    }
+    return called;
+  }
+
+  /// Anything that is compared with nothing, or said to be greater: precise about emptiness it cannot be.
+  [[nodiscard]] bool thinks_of_emptiness(const Function& function) const {
+    bool thinks = false;
+    function.body.each([&](Node node) {
+      if (node.is("binary_expression")) {
+        const auto left = sources_.model.fold(node.child("left"));
+        const auto right = sources_.model.fold(node.child("right"));
+        const auto value = left ? left : right;
+        const std::string_view sign = node.child("operator").text();
+        const bool compares = is_any_of(sign, {"==", "!=", "<", "<=", ">", ">="});
+        thinks = thinks || (compares && value && (*value == 0 || *value == 1) && !is_loop_condition(node));
+      } else if (node.is("unary_expression") && node.child("operator").text() == "!") {
+        thinks = thinks ||
+                 contains_any(node.child("argument").text(), {"numel", "size", "count", "rows", "total"}) ||
+                 node.child("argument").text().size() <= 2;
+      } else if (node.is("call_expression")) {
+        const std::string name = source::last_name(node.child("function"));
+        thinks = thinks ||
+                 is_any_of(name, {"max", "empty", "is_empty", "TORCH_CHECK_EQ", "TORCH_CHECK_NE"}) ||
+                 contains(name, "NONEMPTY");
+      }
+    });
+    return thinks;
+  }
+
+  static bool is_loop_condition(Node node) {
+    for (Node above = node; above; above = above.parent()) {
+      if (above.field() == "condition" && above.parent().is("for_statement")) {
+        return true;
+      }
+      if (above.type().ends_with("statement")) {
+        return false;
+      }
+    }
+    return false;
+  }
+
+  void empty(const Binding& binding) {
+    const auto reached = sources_.reached_from(*binding.function);
+    bool asks_sizes = false;
+    for (const Function* one : reached) {
+      if (!one->has_mark("__global__") && !one->has_mark("__device__") && thinks_of_emptiness(*one)) {
+        return;
+      }
+      asks_sizes = asks_sizes || std::any_of(one->calls.begin(), one->calls.end(), [](const Call& call) {
+                     return is_any_of(call.name, {"numel", "size", "sizes"});
+                   });
+    }
+    if (asks_sizes) {
+      findings_.add("DCU912", *binding.function->file, binding.function->node.begin(),
+                    {{"function", binding.function->name}});
+    }
+  }
+
+  void guard(const Binding& binding) {
+    const auto& parameters = binding.function->parameters;
+    if (std::none_of(parameters.begin(), parameters.end(),
+                     [](const auto& one) { return is_tensor(one.type); })) {
+      return;
+    }
+    for (const Function* one : sources_.reached_from(*binding.function)) {
+      if (one->has_mark("__global__")) {
+        continue;
+      }
+      bool guards = false;
+      one->body.each([&](Node node) {
+        guards = guards ||
+                 (node.is("declaration") && contains(node.child("type").text(), "Guard") &&
+                  contains_any(node.child("type").text(), {"Device", "CUDA", "HIP"})) ||
+                 (node.is("call_expression") && is_any_of(source::last_name(node.child("function")),
+                                                          {"hipSetDevice", "cudaSetDevice", "set_device",
+                                                           "DeviceGuard", "CUDAGuard", "DEVICE_GUARD"}));
+      });
+      if (guards ||
+          contains_any(one->body.text(), {"DeviceGuard", "CUDAGuard", "HIPGuard", "DEVICE_GUARD"})) {
+        return;
+      }
+    }
+    findings_.add("DCU913", *binding.function->file, binding.function->node.begin(),
+                  {{"function", binding.function->name}});
+  }
+
+  void synchronisation(const Binding& binding) {
+    for (const Function* one : sources_.reached_from(*binding.function)) {
+      if (!one->in_base_configuration()) {
+        continue; // for debugging, or another platform
+      }
+      for (const Call& call : one->calls) {
+        const bool waits =
+            is_any_of(call.name, {"hipDeviceSynchronize", "hipStreamSynchronize", "hipEventSynchronize",
+                                  "cudaDeviceSynchronize", "cudaStreamSynchronize", "cudaEventSynchronize",
+                                  "hipMemcpy", "cudaMemcpy"}) ||
+            (contains_any(call.qualified, {"cuda::synchronize", "hip::synchronize", "stream.synchronize"})) ||
+            (call.receiver && is_any_of(call.name, {"item", "cpu", "nonzero"}) && call.arguments.empty() &&
+             !one->is_macro);
+        if (waits) {
+          findings_.add("DCU914", *one->file, call.at(),
+                        {{"function", binding.function->name}, {"call", call.name}});
+        }
+      }
+    }
+  }
+
+  const Sources& sources_;
+  Findings& findings_;
+  std::set<const Function*> bound_;
+};
+
+} // namespace
+
+void check_launches(const Sources& sources, Findings& findings) {
+  LaunchCheck(sources, findings).run();
+}
+
+} // namespace dcuop::check

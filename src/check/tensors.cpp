@@ -1,0 +1,384 @@
+#include "tensors.hpp"
+
+#include <algorithm>
+
+namespace dcuop::check {
+namespace {
+
+bool sounds_like_a_check(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return contains_any(
+      lower, {"check", "assert", "require", "expect", "valid", "verify", "enforce", "ensure", "throw_if"});
+}
+
+/// Takes a tensor's properties in order to make or choose something, and demands nothing.
+bool only_uses(std::string_view name) {
+  return contains_any(
+             name, {"Guard", "guard", "getCurrent", "current_stream", "getStream", "getDefault", "Stream"}) ||
+         is_any_of(name, {"device", "options", "dtype", "to", "empty", "zeros", "ones", "full", "empty_like",
+                          "zeros_like", "set_device", "hipSetDevice", "cudaSetDevice", "device_of",
+                          "getDeviceProperties", "layout", "requires_grad", "TensorOptions",
+                          "getCurrentDeviceProperties"});
+}
+
+enum class Purpose { check, use, unclear };
+
+Purpose purpose_of(Node node) {
+  for (Node below = node, above = node.parent(); above; below = above, above = above.parent()) {
+    const std::string_view type = above.type();
+    if (type == "call_expression") {
+      if (below.field() == "function") {
+        continue; // x of x.device()
+      }
+      const std::string name = source::last_name(above.child("function"));
+      if (only_uses(name)) {
+        return Purpose::use;
+      }
+      if (sounds_like_a_check(name)) {
+        return Purpose::check;
+      }
+    } else if (type == "condition_clause" || type == "if_statement" || type == "return_statement" ||
+               type == "conditional_expression" || type == "switch_statement") {
+      return Purpose::check;
+    } else if (type == "binary_expression") {
+      if (is_any_of(above.child("operator").text(), {"==", "!=", "<", ">", "<=", ">=", "&&", "||"})) {
+        return Purpose::check;
+      }
+    } else if (type == "declaration") {
+      const std::string_view declared = above.child("type").text();
+      return contains_any(declared, {"Guard", "Stream", "Device", "Options"}) ? Purpose::use
+                                                                              : Purpose::unclear;
+    } else if (type == "expression_statement" || type == "compound_statement" ||
+               type == "lambda_expression") {
+      return Purpose::unclear;
+    }
+  }
+  return Purpose::unclear;
+}
+
+/// The method that is called on, or asked of, an identifier: through ->, *, (), .value().
+struct Method {
+  std::string name;
+  Node call;
+};
+
+Method method_of(Node identifier) {
+  Node node = identifier;
+  for (int depth = 0; depth < 12; ++depth) {
+    const Node above = node.parent();
+    if (above.is("field_expression") && node.field() == "argument") {
+      const Node call = above.parent().is("call_expression") ? above.parent() : Node();
+      const std::string name = source::last_name(above);
+      const bool unwraps =
+          is_any_of(name, {"value", "get", "operator->", "contiguous", "detach", "view", "reshape", "flatten",
+                           "squeeze", "unsqueeze", "tensor", "options", "storage", "unsafeGetTensorImpl"});
+      if (unwraps && call && call.parent().is("field_expression") && name != "contiguous") {
+        node = call;
+        continue;
+      }
+      return {name, call};
+    }
+    if (above.is("pointer_expression") || above.is("parenthesized_expression")) {
+      node = above;
+      continue;
+    }
+    return {};
+  }
+  return {};
+}
+
+/// Compared with a call of the same kind on something else.
+bool is_compared(Node node, std::string_view name, std::initializer_list<std::string_view> methods) {
+  for (Node above = node.parent(); above && !above.type().ends_with("statement"); above = above.parent()) {
+    if (!above.is("binary_expression") || is_any_of(above.child("operator").text(), {"&&", "||"})) {
+      continue;
+    }
+    bool found = false;
+    above.each([&](Node one) {
+      if (one.is("field_expression") && is_any_of(source::last_name(one), methods) &&
+          source::base_name(one.child("argument")) != name) {
+        found = true;
+      }
+    });
+    if (found) {
+      return true;
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+bool is_in_check(Node node) {
+  return purpose_of(node) == Purpose::check;
+}
+
+TensorUse& TensorUse::operator|=(const TensorUse& other) {
+  data = data || other.data;
+  device = device || other.device;
+  dtype = dtype || other.dtype;
+  contiguity = contiguity || other.contiguity;
+  sizes = sizes || other.sizes;
+  same_device = same_device || other.same_device;
+  same_dtype = same_dtype || other.same_dtype;
+  alias = alias || other.alias;
+  written = written || other.written;
+  unknown_check = unknown_check.empty() ? other.unknown_check : unknown_check;
+  return *this;
+}
+
+std::set<std::string, std::less<>> aliases_of(const Function& function, const std::string& name) {
+  std::set<std::string, std::less<>> names = {name};
+  const auto mentions = [&](Node node) {
+    bool found = false;
+    node.each([&](Node one) {
+      if (!one.is("identifier") || !names.contains(one.text())) {
+        return;
+      }
+      const Method method = method_of(one);
+      found = found || method.name.empty() ||
+              is_any_of(method.name, {"contiguous", "to", "view", "reshape", "flatten", "squeeze",
+                                      "unsqueeze", "value", "float", "half", "t", "transpose", "permute",
+                                      "expand", "expand_as", "detach", "clone"});
+    });
+    return found;
+  };
+  for (bool changed = true; changed;) {
+    const std::size_t before = names.size();
+    function.body.each([&](Node node) {
+      Node target;
+      Node value;
+      if (node.is("for_range_loop")) {
+        target = node.child("declarator");
+        value = node.child("right");
+      } else if (node.is("init_declarator")) {
+        const std::string_view type = node.parent().child("type").text();
+        const bool holds = is_tensor(type) || type == "auto" ||
+                           contains_any(type, {"TensorList", "vector", "ArrayRef", "array"});
+        target = holds ? node.child("declarator") : Node();
+        value = node.child("value");
+        if (value.is("call_expression") && !value.child("function").is("field_expression")) {
+          return; // what a function returns is another tensor, or none
+        }
+      }
+      if (target && value && mentions(value)) {
+        const Node declared = source::declared_name(target);
+        if (declared.is("structured_binding_declarator")) {
+          names.insert(std::string(declared.first().text()));
+        } else if (declared) {
+          names.insert(std::string(declared.text()));
+        }
+      }
+    });
+    changed = names.size() != before;
+  }
+  return names;
+}
+
+bool stores_to(const Sources& sources, const Function& function, std::size_t parameter, int depth) {
+  if (parameter >= function.parameters.size() || depth > 6) {
+    return false;
+  }
+  const source::Parameter& given = function.parameters[parameter];
+  if (given.type.find('*') == std::string::npos || contains(given.type, "const ") || given.name.empty()) {
+    return false;
+  }
+  bool stores = false;
+  function.body.each([&](Node node) {
+    Node target = node.is("assignment_expression") ? node.child("left")
+                  : node.is("update_expression")   ? node.child("argument")
+                                                   : Node();
+    if (target && (target.is("subscript_expression") || target.is("pointer_expression")) &&
+        source::base_name(target) == given.name) {
+      stores = true;
+    }
+  });
+  for (const Call& call : function.calls) {
+    for (std::size_t index = 0; index < call.arguments.size() && !stores; ++index) {
+      if (source::base_name(call.arguments[index]) != given.name) {
+        continue;
+      }
+      stores = contains(call.name, "atomic") && index == 0;
+      for (const Function* callee : sources.model.callees(call)) {
+        stores = stores || stores_to(sources, *callee, index, depth + 1);
+      }
+    }
+  }
+  for (const LaunchSite& site : sources.launches) {
+    for (std::size_t index = 0; site.in == &function && index < site.arguments.size() && !stores; ++index) {
+      if (source::base_name(site.arguments[index]) == given.name) {
+        for (const Function* kernel : sources.model.named(site.kernel, site.in->file)) {
+          stores = stores || stores_to(sources, *kernel, index, depth + 1);
+        }
+      }
+    }
+  }
+  return stores;
+}
+
+/// Reads one function for one parameter.
+class UseReader {
+ public:
+  UseReader(TensorUses& uses, const Function& function, bool before)
+      : uses_(uses), sources_(uses.sources_), function_(function), before_(before),
+        limit_(before ? sources_.launch_offset(function) : nowhere) {}
+
+  TensorUse read(const std::string& name) {
+    const auto names = aliases_of(function_, name);
+    function_.body.each([&](Node node) {
+      if (node.is("identifier") && names.contains(node.text()) && node.field() != "function") {
+        mention(node);
+      }
+    });
+    return use_;
+  }
+
+ private:
+  void mention(Node node) {
+    const bool counts = node.begin() < limit_;
+    const Method method = method_of(node);
+    if (!method.name.empty()) {
+      asked(node, method, counts);
+      return;
+    }
+    pass(node, counts);
+  }
+
+  void asked(Node node, const Method& method, bool counts) {
+    const std::string& name = method.name;
+    if (is_any_of(name, {"data_ptr", "const_data_ptr", "mutable_data_ptr", "data"})) {
+      use_.data = true;
+      const bool typed =
+          method.call &&
+          !source::call_of(method.call, *function_.variants.front()).template_arguments.empty();
+      use_.dtype = use_.dtype || typed; // torch compares
+      use_.alias =
+          use_.alias || (counts && is_compared(node, node.text(),
+                                               {"data_ptr", "const_data_ptr", "data", "mutable_data_ptr"}));
+      find_stores(method.call);
+    } else if (contains(name, "accessor")) {
+      use_.data = use_.dtype = use_.contiguity = use_.sizes = true;
+    } else if (counts) {
+      property(node, name);
+    }
+  }
+
+  void property(Node node, const std::string& name) {
+    const Purpose purpose = purpose_of(node);
+    if (is_any_of(name, {"is_cuda", "is_hip", "is_cpu", "device", "get_device", "device_type",
+                         "is_privateuseone", "is_meta"})) {
+      const bool relative = is_compared(node, node.text(), {"device", "get_device"});
+      use_.same_device = use_.same_device || relative;
+      use_.device = use_.device || (purpose == Purpose::check && !relative);
+    } else if (is_any_of(name, {"scalar_type", "dtype", "is_floating_point", "type", "element_size",
+                                "itemsize", "is_complex"})) {
+      const bool relative = is_compared(node, node.text(), {"scalar_type", "dtype"});
+      use_.same_dtype = use_.same_dtype || relative;
+      use_.dtype = use_.dtype || (purpose != Purpose::use && !relative);
+    } else if (is_any_of(name, {"is_contiguous", "stride", "strides", "is_non_overlapping_and_dense",
+                                "contiguous", "suggest_memory_format", "sym_strides"})) {
+      use_.contiguity = true;
+    } else if (is_any_of(name, {"sizes", "size", "numel", "dim", "ndimension", "sym_sizes", "sym_size",
+                                "sym_numel", "nbytes", "expand_as"})) {
+      use_.sizes = true;
+    } else if (is_any_of(name, {"is_alias_of", "is_same", "storage_offset", "unsafeGetStorageImpl"})) {
+      use_.alias = true;
+    }
+  }
+
+  /// As an argument: what the called function does with it.
+  void pass(Node node, bool counts) {
+    Node argument = node;
+    Node list = node.parent();
+    while (list && !list.is("argument_list") && !list.type().ends_with("statement")) {
+      argument = list;
+      list = list.parent();
+    }
+    if (!list.is("argument_list") || !list.parent().is("call_expression")) {
+      return;
+    }
+    const Call call = source::call_of(list.parent(), *function_.variants.front());
+    const auto position = std::find(call.arguments.begin(), call.arguments.end(), argument);
+    const auto index = static_cast<std::size_t>(position - call.arguments.begin());
+    const auto callees = sources_.model.callees(call);
+    for (const Function* callee : callees) {
+      if (callee != &function_) {
+        take(uses_.of(*callee, index, before_), counts || call.at() == limit_);
+      }
+    }
+    if (!callees.empty() || !counts) {
+      return;
+    }
+    if (is_any_of(call.name, {"checkAllSameGPU", "checkSameGPU", "check_all_same_device"})) {
+      use_.device = use_.same_device = true;
+    } else if (contains_any(call.name,
+                            {"assert_no_overlap", "assert_no_partial_overlap", "get_overlap_status"})) {
+      use_.alias = true;
+    } else if (sounds_like_a_check(call.name) &&
+               !is_any_of(call.name, {"TORCH_CHECK", "AT_ASSERTM", "TORCH_INTERNAL_ASSERT"})) {
+      use_.unknown_check = call.name;
+    }
+  }
+
+  void take(const TensorUse& other, bool counts) {
+    if (counts) {
+      use_ |= other;
+    } else {
+      use_.data = use_.data || other.data;
+
+      use_.written = use_.written || other.written;
+    }
+  }
+
+  /// The pointer goes to a kernel or function that stores through it.
+  void find_stores(Node pointer) {
+    Node argument = pointer;
+    for (Node above = pointer.parent(); above && !above.type().ends_with("statement");
+         above = above.parent()) {
+      if (above.is("argument_list") && above.parent().is("call_expression")) {
+        const Call call = source::call_of(above.parent(), *function_.variants.front());
+        stored(call, argument);
+      }
+      argument = above;
+    }
+  }
+
+  void stored(const Call& call, Node argument) {
+    const auto in = [&](const std::vector<Node>& all) {
+      return static_cast<std::size_t>(std::find(all.begin(), all.end(), argument) - all.begin());
+    };
+    for (const Function* callee : sources_.model.callees(call)) {
+      use_.written = use_.written || stores_to(sources_, *callee, in(call.arguments));
+    }
+    for (const LaunchSite& site : sources_.launches) {
+      if (site.call->node == call.node && in(site.arguments) < site.arguments.size()) {
+        for (const Function* kernel : sources_.model.named(site.kernel, site.in->file)) {
+          use_.written = use_.written || stores_to(sources_, *kernel, in(site.arguments));
+        }
+      }
+    }
+  }
+
+  TensorUses& uses_;
+  const Sources& sources_;
+  const Function& function_;
+  bool before_;
+  Offset limit_;
+  TensorUse use_;
+};
+
+TensorUse TensorUses::of(const Function& function, std::size_t parameter, bool before) {
+  if (parameter >= function.parameters.size() || function.parameters[parameter].name.empty()) {
+    return {};
+  }
+  const Key key{&function, parameter, before};
+  if (const auto found = known_.find(key); found != known_.end()) {
+    return found->second; // of a recursion: what is known so far, nothing
+  }
+  known_[key] = {};
+  return known_[key] = UseReader(*this, function, before).read(function.parameters[parameter].name);
+}
+
+} // namespace dcuop::check

@@ -1,0 +1,7 @@
+__global__ void product(float4_t* acc, half4_t a, half4_t b) {
+#if defined(__gfx90a__) || defined(__gfx908__)
+  *acc = __builtin_amdgcn_mfma_f32_16x16x16f16(a, b, *acc, 0, 0, 0);
+#else
+  *acc = by_hand(a, b, *acc);
+#endif
+}

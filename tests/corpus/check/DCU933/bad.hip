@@ -1,0 +1,13 @@
+__device__ unsigned arrived; //! DCU933
+
+__device__ void grid_barrier(unsigned blocks) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(&arrived, 1);
+    while (__hip_atomic_load(&arrived, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < blocks) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}

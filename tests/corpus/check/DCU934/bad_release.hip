@@ -1,0 +1,10 @@
+__device__ void grid_barrier(unsigned* arrived, unsigned blocks) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(arrived, 1); //! DCU934
+    while (__hip_atomic_load(arrived, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) < blocks) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+}

@@ -1,0 +1,2 @@
+//! next DCU992
+void f() { int = = ) ( 3; }

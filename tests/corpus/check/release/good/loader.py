@@ -1,0 +1,5 @@
+import dcuop
+
+
+def load():
+    return dcuop.load_op("good")

@@ -1,0 +1,191 @@
+// tests/corpus/check/<rule>: bad*, good* and trap* sources. A line that a rule must find says so: //! DCU910, or
+// //! next DCU910 on the line before. Errors that no line announces are false alarms, whatever their rule.
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dcuop/check/check.hpp"
+#include "dcuop/support/environment.hpp"
+#include "dcuop/support/temporary_directory.hpp"
+
+namespace dcuop::check {
+namespace {
+
+namespace fs = std::filesystem;
+using finding::Severity;
+
+const fs::path corpus = fs::path(DCUOP_SOURCE_DIR) / "tests/corpus/check";
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> all;
+  for (const auto& entry : fs::recursive_directory_iterator(corpus)) {
+    const std::string extension = entry.path().extension().string();
+    if (extension == ".hip" || extension == ".cpp") {
+      all.push_back(entry.path());
+    }
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+std::multiset<std::string> announced(const fs::path& path) {
+  std::multiset<std::string> all;
+  std::ifstream file(path);
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    const auto at = line.find("//! ");
+    if (at == std::string::npos) {
+      continue;
+    }
+    std::istringstream words(line.substr(at + 4));
+    std::size_t where = number;
+    for (std::string word; words >> word;) {
+      if (word == "next") {
+        ++where;
+      } else {
+        all.insert(word + " in line " + std::to_string(where));
+      }
+    }
+  }
+  return all;
+}
+
+Report checked(const fs::path& path) {
+  Request request;
+  request.directory = path.parent_path();
+  request.files = {path};
+  return check(request);
+}
+
+class Corpus : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Corpus, FindsWhatIsPlantedAndNothingElse) {
+  const fs::path path = GetParam();
+  const std::string rule = path.parent_path().filename().string();
+  const auto wanted = announced(path);
+  std::multiset<std::string> found;
+  for (const auto& finding : checked(path).findings) {
+    const std::string text = finding.rule + " in line " + std::to_string(finding.line);
+    const bool counts = finding.severity == Severity::error ||
+                        (finding.rule == rule && finding.severity != Severity::note) || wanted.contains(text);
+    if (counts) {
+      found.insert(text);
+    }
+    EXPECT_EQ(finding.subject, path.string());
+    EXPECT_FALSE(finding.fix.empty());
+  }
+  EXPECT_EQ(found, wanted);
+  EXPECT_EQ(wanted.empty(), !path.filename().string().starts_with("bad"))
+      << "only bad ones announce something";
+}
+
+INSTANTIATE_TEST_SUITE_P(Check, Corpus, testing::ValuesIn(sources()), [](const auto& info) {
+  std::string name = info.param.parent_path().filename().string() + "_" + info.param.stem().string();
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+});
+
+TEST(CorpusOfRules, HasABadAGoodAndATrapForEachRuleOfSources) {
+  for (const auto& rule : finding::rules()) {
+    if (!rule.id.starts_with("DCU9") || rule.id.starts_with("DCU95")) {
+      continue;
+    }
+    std::set<std::string> kinds;
+    const fs::path directory = corpus / std::string(rule.id);
+    ASSERT_TRUE(fs::is_directory(directory)) << rule.id;
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      const std::string name = entry.path().filename().string();
+      kinds.insert(name.substr(0, name.find_first_of("._")));
+    }
+    EXPECT_THAT(kinds, testing::ElementsAre("bad", "good", "trap")) << rule.id;
+  }
+}
+
+Report released(const fs::path& directory) {
+  Request request;
+  request.directory = directory;
+  request.files = source_files(directory);
+  request.release = true;
+  if (fs::exists(directory / "dcuop.toml")) {
+    request.manifest = directory / "dcuop.toml";
+  }
+  return check(request);
+}
+
+std::set<std::string> rules_of(const Report& report) {
+  std::set<std::string> all;
+  for (const auto& finding : report.findings) {
+    all.insert(finding.rule);
+  }
+  return all;
+}
+
+TEST(ReleaseChecklist, IsMetByAnOperatorThatHasEverything) {
+  const Report report = released(corpus / "release/good");
+  EXPECT_THAT(rules_of(report), testing::IsEmpty());
+  ASSERT_EQ(report.checklist.size(), 11U);
+  for (const auto& item : report.checklist) {
+    EXPECT_TRUE(item.is_met) << item.text.en;
+  }
+}
+
+TEST(ReleaseChecklist, NamesWhatIsMissing) {
+  const TemporaryDirectory copy(Environment::of_this_process());
+  fs::copy(corpus / "release/bad", copy.path(), fs::copy_options::recursive);
+  std::ofstream(copy.path() / "bad.so") << "x";
+  fs::create_directory(copy.path() / "__pycache__");
+  const Report report = released(copy.path());
+  EXPECT_THAT(rules_of(report), testing::ElementsAre("DCU951", "DCU952", "DCU953", "DCU954", "DCU955",
+                                                     "DCU956", "DCU957", "DCU958", "DCU959"));
+  EXPECT_EQ(std::count_if(report.findings.begin(), report.findings.end(),
+                          [](const auto& one) { return one.rule == "DCU958"; }),
+            2);
+  for (const auto& finding : report.findings) {
+    if (finding.rule == "DCU957") {
+      EXPECT_EQ(finding.line, 5U);
+    } else if (finding.rule == "DCU952") {
+      EXPECT_THAT(finding.cause, testing::EndsWith("the tests have no size 0, 1, 257"));
+    }
+  }
+  EXPECT_FALSE(report.checklist.front().is_met);
+  EXPECT_TRUE(report.checklist[1].is_met) << "there is no binding";
+}
+
+TEST(SourceFiles, PassesOverProductsAndHiddenDirectories) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  for (const char* name :
+       {"a.hip", "b.py", "c.txt", "d/e.h", "build/f.cpp", ".git/g.cpp", "__pycache__/h.py"}) {
+    fs::create_directories((directory.path() / name).parent_path());
+    std::ofstream(directory.path() / name) << "\n";
+  }
+  std::vector<std::string> names;
+  for (const auto& path : source_files(directory.path())) {
+    names.push_back(path.lexically_relative(directory.path()).string());
+  }
+  EXPECT_THAT(names, testing::ElementsAre("a.hip", "b.py", "d/e.h"));
+}
+
+TEST(Check, FollowsHeadersOutsideOfTheDirectoryButDoesNotJudgeThem) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  fs::create_directories(directory.path() / "op");
+  std::ofstream(directory.path() / "common.h")
+      << "__global__ void wait(float* y) { if (threadIdx.x) { __syncthreads(); } }\n";
+  std::ofstream(directory.path() / "op/a.hip")
+      << "#include \"../common.h\"\n__global__ void k(float* y) { y[0] = 1; }\n";
+  Request request;
+  request.directory = directory.path() / "op";
+  request.files = source_files(request.directory);
+  const Report report = check(request);
+  EXPECT_EQ(report.files, 1U);
+  EXPECT_EQ(report.functions, 2U);
+  EXPECT_EQ(report.understood, 1.0);
+  EXPECT_TRUE(report.findings.empty());
+}
+
+} // namespace
+} // namespace dcuop::check
