@@ -116,15 +116,12 @@ std::string long_form(const Rule& rule, LanguageOfText language) {
   append_section(text, zh ? "如何发现" : "How it is found", in(rule.how, language));
   append_section(text, zh ? "常见原因" : "Typical causes", in(rule.causes, language));
   append_section(text, zh ? "修复" : "Fixes", in(rule.fixes, language));
-<<<<<<< HEAD
   if (find_build(in(rule.fixes, language), 0) != std::string_view::npos) {
     text.append(zh ? "  OP：算子的目录，或其在工作区中的名称\n"
                    : "  OP: the operator's directory, or its name in the workspace\n");
   }
-=======
   append_code(text, zh ? "有此问题的代码" : "Code that has the fault", rule.bad);
   append_code(text, zh ? "正确的代码" : "The same without it", rule.good);
->>>>>>> 230a24d (check: dcuop check finds faults of bindings, launches, kernels and grid barriers in an operator's sources; --release is a checklist)
   append_section(text, zh ? "参考" : "References", rule.references);
   return text;
 }
