@@ -1,7 +1,7 @@
 """The toolchain, Python and torch are in the key by content: a part replaced under its old name and version is a miss.
 
 This machine has one of each, so the compilers here are scripts around the real ones, and the torch is a small tree of
-stub libraries. What they stand for is said by each test.
+stub libraries. What they stand for is said by each test. For `make full` (DCUOP_FULL=1).
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from changed_inputs import full_only
 from conftest import PYTHON
 
+pytestmark = full_only
 needs_hipcc = pytest.mark.skipif(shutil.which("hipcc") is None, reason="hipcc is not installed")
 
 
