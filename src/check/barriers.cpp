@@ -207,7 +207,7 @@ bool Barriers::is_grid_barrier(const Call& call, const Function& in) const {
   if (is_cooperative_sync(call, in)) {
     return true;
   }
-  const auto callees = sources_.model.callees(call);
+  const auto& callees = sources_.model.callees(call);
   return std::any_of(callees.begin(), callees.end(), [&](const Function* one) {
     return one != &in && grid_.contains(one) && !one->has_mark("__global__");
   });

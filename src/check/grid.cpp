@@ -148,9 +148,9 @@ class GridCheck {
     while (position < function.parameters.size() && function.parameters[position].name != barrier.counter) {
       ++position;
     }
-    for (const auto& caller : sources_.model.functions()) {
+    for (const Function* caller : sources_.callers_of(function)) {
       for (const Call& call : caller->calls) {
-        const auto callees = sources_.model.callees(call);
+        const auto& callees = sources_.model.callees(call);
         if (position < call.arguments.size() &&
             std::find(callees.begin(), callees.end(), &function) != callees.end() &&
             source::base_name(call.arguments[position]) == name && caller->parameter(name) == nullptr) {

@@ -155,7 +155,7 @@ class LaunchCheck {
     bool called = false;
     for (const Function* caller : sources_.callers_of(function)) {
       for (const Call& call : caller->calls) {
-        const auto callees = sources_.model.callees(call);
+        const auto& callees = sources_.model.callees(call);
         if (caller == &function || std::find(callees.begin(), callees.end(), &function) == callees.end()) {
           continue;
         }

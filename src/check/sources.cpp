@@ -158,6 +158,13 @@ void Sources::find_bindings() {
           if (argument.is("call_expression") && contains(argument.child("function").text(), "TORCH_FN")) {
             named = argument.child("arguments").first();
           }
+          if (named.is("lambda_expression")) {
+            for (const Function* function : model.named("lambda", file.get())) {
+              if (function->node.begin() == named.begin() && seen.insert(function).second) {
+                bindings.push_back({function, name == "impl"});
+              }
+            }
+          }
           if (named.is("pointer_expression") || named.is("identifier") || named.is("qualified_identifier")) {
             bind(source::last_name(named), name == "impl", *file);
           }

@@ -302,7 +302,7 @@ class UseReader {
     const Call call = source::call_of(list.parent(), *function_.variants.front());
     const auto position = std::find(call.arguments.begin(), call.arguments.end(), argument);
     const auto index = static_cast<std::size_t>(position - call.arguments.begin());
-    const auto callees = sources_.model.callees(call);
+    const auto& callees = sources_.model.callees(call);
     for (const Function* callee : callees) {
       if (callee != &function_) {
         take(uses_.of(*callee, index, before_), counts || call.at() == limit_);

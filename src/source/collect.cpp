@@ -176,6 +176,27 @@ class Collector {
     }
     add_constants_in(body);
     collected_.functions.push_back(std::move(function));
+    add_bound_lambdas(body);
+  }
+
+  /// module.def("name", [](at::Tensor x) {...}): functions that have no name.
+  void add_bound_lambdas(Node body) {
+    body.each([this](Node node) {
+      const Node call = node.is("lambda_expression") ? node.parent().parent() : Node();
+      const std::string name = call.is("call_expression") ? last_name(call.child("function")) : std::string();
+      if (name != "def" && name != "impl") {
+        return;
+      }
+      auto function = std::make_unique<Function>();
+      function->name = "lambda";
+      add_parameters(node.child("declarator").child("parameters"), *function);
+      function->node = node;
+      function->body = node.child("body");
+      function->file = &file_;
+      function->variants = {&variant_};
+      function->calls = calls_in(function->body, variant_);
+      collected_.functions.push_back(std::move(function));
+    });
   }
 
   /// Local constants: those of one name that differ make the name unknown.

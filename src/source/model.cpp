@@ -96,7 +96,7 @@ int nearness(const Function& function, const File* from) {
   if (function.file == from) {
     return 2;
   }
-  return function.file->path.parent_path() == from->path.parent_path() ? 1 : 0;
+  return function.file->directory == from->directory ? 1 : 0;
 }
 
 std::vector<const Function*> nearest_of(std::vector<const Function*> all, const File* from) {
@@ -169,6 +169,7 @@ Model Model::read(const Request& request) {
     if (known.insert(path.lexically_normal()).second) {
       auto file = std::make_unique<File>();
       file->path = path;
+      file->directory = path.parent_path();
       file->is_included = is_included;
       model.files_.push_back(std::move(file));
     }
@@ -260,8 +261,12 @@ std::vector<const Function*> Model::named(std::string_view name, const File* fro
   return nearest_of(named(name), from);
 }
 
-std::vector<const Function*> Model::callees(const Call& call) const {
-  std::vector<const Function*> all;
+const std::vector<const Function*>& Model::callees(const Call& call) const {
+  const auto [known, is_new] = callees_.try_emplace({call.name, call.arguments.size(), call.file});
+  std::vector<const Function*>& all = known->second;
+  if (!is_new) {
+    return all;
+  }
   for (const Function* function : named(call.name)) {
     std::size_t least = 0;
     bool variadic = function->is_macro;
@@ -275,7 +280,8 @@ std::vector<const Function*> Model::callees(const Call& call) const {
       all.push_back(function);
     }
   }
-  return nearest_of(std::move(all), call.file);
+  all = nearest_of(std::move(all), call.file);
+  return all;
 }
 
 } // namespace dcuop::source

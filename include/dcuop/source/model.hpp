@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "dcuop/source/mask.hpp"
@@ -62,6 +63,7 @@ struct Function {
 struct File {
   std::filesystem::path path; ///< absolute
   std::string text;           ///< as it lies on disk
+  std::filesystem::path directory;
   bool is_included = false;   ///< outside of what was asked for; read because something there includes it
   Masked masked;
   std::vector<std::unique_ptr<Tree>> trees; ///< by variant; those of macros behind them
@@ -108,7 +110,7 @@ class Model {
   [[nodiscard]] std::vector<const Function*> named(std::string_view name, const File* from) const;
   /// Those that a call may mean, by its name and its number of arguments: of its file, else of that file's directory,
   /// else of any, as operators beside one another use the same names.
-  [[nodiscard]] std::vector<const Function*> callees(const Call& call) const;
+  [[nodiscard]] const std::vector<const Function*>& callees(const Call& call) const;
 
   /// The type that a name was declared with, seen from a place in `function`; "" when it is not known. Locals go before
   /// parameters, members of the function's class before other names.
@@ -129,6 +131,8 @@ class Model {
   std::multimap<std::string, const Function*, std::less<>> by_name_;
   std::multimap<std::string, const Declared*, std::less<>> declared_by_name_;
   std::multimap<std::string, Node, std::less<>> constants_;
+  /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread.
+  mutable std::map<std::tuple<std::string, std::size_t, const File*>, std::vector<const Function*>> callees_;
 };
 
 /// The last name of what is called or named: "foo" of a::b::foo<int>, of x.foo, of (foo).
