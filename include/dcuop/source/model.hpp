@@ -64,7 +64,7 @@ struct File {
   std::filesystem::path path; ///< absolute
   std::string text;           ///< as it lies on disk
   std::filesystem::path directory;
-  bool is_included = false;   ///< outside of what was asked for; read because something there includes it
+  bool is_included = false; ///< outside of what was asked for; read because something there includes it
   Masked masked;
   std::vector<std::unique_ptr<Tree>> trees; ///< by variant; those of macros behind them
   std::vector<std::pair<Offset, Offset>> not_understood;
