@@ -69,6 +69,20 @@ RIGHT = '''
         if not x.dim() or weight.dim() != 1 or x.shape[-1:] != weight.shape:
             raise ValueError("norm: the weight has one element for each of a row")
         return norm_formula(x.double(), weight.double(), eps).to(x.dtype)
+
+
+    def pick_formula(x, index):
+        return x[..., index.long()]
+
+
+    def pick(x, index):
+        if x.device.type != "cpu" or index.device.type != "cpu":
+            raise RuntimeError("pick: x and index must be on the CPU")
+        if x.dtype not in (torch.float32, torch.float16) or index.dtype not in (torch.int64, torch.int32):
+            raise TypeError("pick: x must be floating-point, index int64 or int32")
+        if not x.dim() or index.dim() != 1:
+            raise ValueError("pick: index has one dimension, x at least one")
+        return x.detach().index_select(-1, index)
 '''
 
 
@@ -85,6 +99,11 @@ def arguments_of(kind: str) -> List[Dict[str, Any]]:
             {"name": "b", "kind": "tensor", "shape": ["..."], "broadcast": True, "alias": "exact"},
             {"name": "factor", "kind": "scalar", "type": "int", "range": [-3, 3]},
         ]
+    if kind == "pick":
+        return [
+            {"name": "x", "kind": "tensor", "shape": ["...", "n"], "dtypes": ["float32", "float16"]},
+            {"name": "index", "kind": "tensor", "shape": ["m"], "dtypes": ["int64", "int32"], "range": [0, 0]},
+        ]
     return [
         {"name": "x", "kind": "tensor", "shape": ["...", "n"], "dtypes": ["float32", "bfloat16"]},
         {"name": "weight", "kind": "tensor", "shape": ["n"]},
@@ -96,6 +115,7 @@ _PROMISES: Mapping[str, Mapping[str, Any]] = {
     "affine": {"refuses": ["dtype", "device", "layout", "grad", "neg", "sparse"], "tolerance": {"float16": {"ulp": 1}}},
     "add": {"refuses": ["dtype", "device", "shape", "alias", "sparse"], "inplace": "a"},
     "norm": {"refuses": ["shape"], "backward": True},
+    "pick": {"refuses": ["dtype", "device", "shape"]},
 }
 
 
