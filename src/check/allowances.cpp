@@ -7,15 +7,22 @@ namespace dcuop::check {
 namespace {
 
 struct Allowance {
-  std::filesystem::path path;
   std::size_t line = 0;
   std::vector<std::string> rules;
   std::string reason;
-  bool alone = false; ///< nothing but the comment stands on its line: it is about the next one
+  bool alone = false;      ///< nothing but the comment stands on its line: it is about the next one
+  std::size_t reaches = 0; ///< the last line that it may be about then
   bool used = false;
 };
 
 constexpr std::string_view keyword = "dcuop: allow(";
+
+/// Between an allowance and what it is about.
+bool is_passed_over(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.empty() || text.starts_with("//") || text.starts_with("#") || text.starts_with("template") ||
+         text.starts_with("*");
+}
 
 void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allowance>& into) {
   const std::string_view comment = std::string_view(file.text).substr(begin, end - begin);
@@ -30,7 +37,6 @@ void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allo
     return;
   }
   Allowance allowance;
-  allowance.path = file.path;
   allowance.line = file.place(begin + static_cast<Offset>(at)).line;
   std::string rule;
   for (const char c : std::string(comment.substr(at + keyword.size(), close - at - keyword.size())) + ",") {
@@ -56,59 +62,42 @@ void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allo
   const auto start = file.place(begin);
   allowance.alone =
       start.line == allowance.line && first != std::string_view::npos && start.column == first + 1;
+  allowance.reaches = allowance.line + 1;
+  while (is_passed_over(file.line_text(allowance.reaches)) && allowance.reaches < file.line_starts.size()) {
+    ++allowance.reaches;
+  }
   into.push_back(std::move(allowance));
 }
 
-std::vector<Allowance> read_allowances(const Sources& sources) {
-  std::vector<Allowance> all;
-  for (const auto& file : sources.model.files()) {
-    for (const auto& comment : file->masked.comments) {
-      read_allowance(*file, comment.begin, comment.end, all);
-    }
-  }
-  return all;
-}
-
 /// The line that it is about: its own, or the next that is no comment.
-bool covers(const Allowance& allowance, const Sources& sources, const finding::Finding& finding) {
-  if (allowance.path.string() != finding.subject ||
-      std::none_of(allowance.rules.begin(), allowance.rules.end(), [&](const std::string& rule) {
+bool covers(const Allowance& allowance, const finding::Finding& finding) {
+  if (std::none_of(allowance.rules.begin(), allowance.rules.end(), [&](const std::string& rule) {
         const finding::Rule* known = finding::find_rule(finding.rule);
         return rule == finding.rule || (known != nullptr && rule == known->name);
       })) {
     return false;
   }
-  if (finding.line == allowance.line) {
-    return true;
-  }
-  if (!allowance.alone || finding.line < allowance.line) {
-    return false;
-  }
-  for (const auto& file : sources.model.files()) {
-    if (file->path == allowance.path) {
-      for (std::size_t line = allowance.line + 1; line < finding.line; ++line) {
-        std::string_view text = file->line_text(line);
-        text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-        const bool passed_over = text.empty() || text.starts_with("//") || text.starts_with("#") ||
-                                 text.starts_with("template") || text.starts_with("*");
-        if (!passed_over) {
-          return false;
-        }
-      }
-      return true;
-    }
-  }
-  return false;
+  return finding.line == allowance.line ||
+         (allowance.alone && finding.line > allowance.line && finding.line <= allowance.reaches);
 }
 
 } // namespace
 
 std::size_t apply_allowances(const Sources& sources, Findings& findings) {
-  std::vector<Allowance> allowances = read_allowances(sources);
+  std::map<std::string, std::vector<Allowance>> allowances;
+  for (const auto& file : sources.model.files()) {
+    for (const auto& comment : file->masked.comments) {
+      read_allowance(*file, comment.begin, comment.end, allowances[file->path.string()]);
+    }
+  }
   const std::size_t before = findings.all.size();
-  std::erase_if(findings.all, [&](const finding::Finding& finding) {
-    for (Allowance& allowance : allowances) {
-      if (covers(allowance, sources, finding)) {
+  findings.remove_if([&](const finding::Finding& finding) {
+    const auto here = allowances.find(finding.subject);
+    if (here == allowances.end()) {
+      return false;
+    }
+    for (Allowance& allowance : here->second) {
+      if (covers(allowance, finding)) {
         allowance.used = true;
         return !allowance.reason.empty();
       }
@@ -116,18 +105,17 @@ std::size_t apply_allowances(const Sources& sources, Findings& findings) {
     return false;
   });
   const std::size_t allowed = before - findings.all.size();
-  for (const Allowance& allowance : allowances) {
-    std::string rules;
-    for (const std::string& rule : allowance.rules) {
-      rules += (rules.empty() ? "" : ", ") + rule;
-    }
-    const bool inside =
-        std::any_of(sources.model.files().begin(), sources.model.files().end(),
-                    [&](const auto& file) { return file->path == allowance.path && !file->is_included; });
-    if (allowance.used && allowance.reason.empty()) {
-      findings.add("DCU990", allowance.path, allowance.line, {{"rules", rules}});
-    } else if (!allowance.used && inside) {
-      findings.add("DCU991", allowance.path, allowance.line, {{"rules", rules}});
+  for (const auto& file : sources.model.files()) {
+    for (const Allowance& allowance : allowances[file->path.string()]) {
+      std::string rules;
+      for (const std::string& rule : allowance.rules) {
+        rules += (rules.empty() ? "" : ", ") + rule;
+      }
+      if (allowance.used && allowance.reason.empty()) {
+        findings.add("DCU990", file->path, allowance.line, {{"rules", rules}});
+      } else if (!allowance.used && !file->is_included) {
+        findings.add("DCU991", file->path, allowance.line, {{"rules", rules}});
+      }
     }
   }
   return allowed;

@@ -63,7 +63,7 @@ class BindingCheck {
 
   void run(const Binding& binding) {
     const Function& function = *binding.function;
-    if (!sources_.launches_something(function) && !passes_data_on(function)) {
+    if (!sources_.hands_memory_on(function)) {
       return;
     }
     std::vector<std::pair<const source::Parameter*, TensorUse>> tensors;
@@ -97,16 +97,6 @@ class BindingCheck {
   }
 
  private:
-  /// No kernel is in the sources, but pointers go to a function that is not either.
-  [[nodiscard]] bool passes_data_on(const Function& function) const {
-    return sources_.any_call(function, [&](const Call& call) {
-      return sources_.model.callees(call).empty() && !call.receiver &&
-             contains_any(call.name, {"launch", "Launch", "kernel", "forward", "run"}) &&
-             std::any_of(call.arguments.begin(), call.arguments.end(),
-                         [](Node one) { return contains(one.text(), "data_ptr"); });
-    });
-  }
-
   void demand(const Binding& binding, const source::Parameter& parameter, const TensorUse& use,
               std::size_t index) {
     if (!use.device && !binding.is_dispatched) {
@@ -121,7 +111,9 @@ class BindingCheck {
     if (!use.sizes) {
       put("DCU904", binding, parameter, use);
     }
-    if (index > 0 && use.device && !use.same_device) {
+    // The dispatcher looks at all tensors together: one of them is on the device.
+    const bool known = use.device || binding.is_dispatched;
+    if (index > 0 && known && !use.same_device) {
       put("DCU905", binding, parameter, use);
     }
   }

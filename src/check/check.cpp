@@ -80,11 +80,13 @@ Report check(const Request& request) {
     report.checklist = check_release(sources, findings);
   }
   // Headers elsewhere are read for what they say of these sources; they are judged where they belong.
-  std::erase_if(findings.all, [&model](const Finding& finding) {
-    return std::any_of(model.files().begin(), model.files().end(), [&finding](const auto& file) {
-      return file->is_included && file->path.string() == finding.subject;
-    });
-  });
+  std::set<std::string> elsewhere;
+  for (const auto& file : model.files()) {
+    if (file->is_included) {
+      elsewhere.insert(file->path.string());
+    }
+  }
+  findings.remove_if([&](const Finding& finding) { return elsewhere.contains(finding.subject); });
   report.allowed = apply_allowances(sources, findings);
   report.findings = std::move(findings.all);
   sort(report.findings);

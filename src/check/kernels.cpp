@@ -101,22 +101,30 @@ class KernelCheck {
 
   /// The host demands that the size is a multiple of something.
   [[nodiscard]] bool sized_exactly(const Function& kernel) const {
-    for (const LaunchSite& site : sources_.launches) {
-      if (site.kernel != kernel.name) {
+    // From the launches up: those whose checks come before them.
+    std::vector<const Function*> next;
+    for (const LaunchSite* site : sources_.launches_of(kernel.name)) {
+      next.push_back(site->in);
+    }
+    std::set<const Function*> seen;
+    while (!next.empty()) {
+      const Function* one = next.back();
+      next.pop_back();
+      if (!seen.insert(one).second) {
         continue;
       }
-      for (const Binding& binding : sources_.bindings) {
-        for (const Function* one : sources_.reached_from(*binding.function)) {
-          bool demands = false;
-          one->body.each([&](Node node) {
-            demands = demands || (node.is("binary_expression") && node.child("operator").text() == "%" &&
-                                  !one->has_mark("__global__"));
-          });
-          if (demands) {
-            return true;
-          }
+      for (const Function* reached : sources_.reached_from(*one)) {
+        bool demands = false;
+        reached->body.each([&](Node node) {
+          demands = demands || (node.is("binary_expression") && node.child("operator").text() == "%" &&
+                                !reached->has_mark("__global__") && !reached->has_mark("__device__"));
+        });
+        if (demands) {
+          return true;
         }
       }
+      const auto& callers = sources_.callers_of(*one);
+      next.insert(next.end(), callers.begin(), callers.end());
     }
     return false;
   }
@@ -147,11 +155,41 @@ class KernelCheck {
     });
   }
 
+  /// Compares something with what 32 bits hold, or with a number that is large on purpose.
+  [[nodiscard]] bool limits(const Function& function) const {
+    bool found = contains_any(function.body.text(),
+                              {"numeric_limits", "INT_MAX", "INT32_MAX", "canUse32BitIndexMath", "UINT32_MAX",
+                               "UINT_MAX", "2147483647", "0x7fffffff", "<< 31", "<<31"});
+    function.body.each([&](Node node) {
+      if (!found && node.is("binary_expression") &&
+          is_any_of(node.child("operator").text(), {"<", "<=", ">", ">="})) {
+        const auto left = sources_.model.fold(node.child("left"));
+        const auto value = left ? left : sources_.model.fold(node.child("right"));
+        found = value && *value >= std::int64_t{1} << 20;
+      }
+    });
+    return found;
+  }
+
+  /// The function, or another that runs with it for the same binding.
+  [[nodiscard]] bool is_limited(const Function& function) {
+    if (limited_.empty()) {
+      for (const Binding& binding : sources_.bindings) {
+        const auto& reached = sources_.reached_from(*binding.function);
+        if (std::any_of(reached.begin(), reached.end(), [&](const Function* one) { return limits(*one); })) {
+          limited_.insert(reached.begin(), reached.end());
+        }
+      }
+      limited_.insert(nullptr);
+    }
+    return limited_.contains(&function) || limits(function);
+  }
+
   /// int n = x.numel(), without a demand that it fits.
   void narrowing(const Function& function) {
-    if (contains_any(function.body.text(),
-                     {"numeric_limits", "INT_MAX", "INT32_MAX", "canUse32BitIndexMath", "UINT32_MAX",
-                      "UINT_MAX", "2147483647", "0x7fffffff", "1LL << 31", "1ull << 31"})) {
+    const bool counts = std::any_of(function.calls.begin(), function.calls.end(),
+                                    [](const Call& call) { return call.name == "numel"; });
+    if (!counts || is_limited(function)) {
       return;
     }
     for (const Call& call : function.calls) {
@@ -197,12 +235,13 @@ class KernelCheck {
   }
 
   void warp(const Function& function) {
-    const bool has_warps = std::any_of(function.calls.begin(), function.calls.end(), [](const Call& call) {
+    const auto of_warps = [](const Call& call) {
       return call.name.starts_with("__shfl") ||
              is_any_of(call.name, {"__ballot", "__ballot_sync", "__any", "__all", "__any_sync", "__all_sync",
                                    "__activemask", "__syncwarp"});
-    });
-    if (!has_warps) {
+    };
+    const bool has_warps = std::any_of(function.calls.begin(), function.calls.end(), of_warps);
+    if (!has_warps && !sources_.any_call(function, of_warps)) {
       return;
     }
     for (const Call& call : function.calls) {
@@ -221,11 +260,20 @@ class KernelCheck {
       const auto number = sign.empty() ? std::nullopt : sources_.model.fold(node.child("right"));
       const bool splits = number && ((is_any_of(sign, {"%", "/"}) && *number == 32) ||
                                      (sign == "&" && *number == 31) || (sign == ">>" && *number == 5));
-      if (splits && variance.of(node.child("left")).thread) {
+      // A tile may be 32 wide: where the shuffles are another function's, names say what is meant.
+      if (splits && variance.of(node.child("left")).thread && (has_warps || names_lanes(node))) {
         findings_.add("DCU917", *function.file, node.begin(),
                       {{"function", function.name}, {"what", std::string(node.text())}});
       }
     });
+  }
+
+  static bool names_lanes(Node node) {
+    const Node declared = enclosing(node, "init_declarator");
+    std::string name(source::declared_name(declared).text());
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    return contains_any(name, {"lane", "warp", "wave", "wid"});
   }
 
   /// for (offset = 16; offset > 0; offset /= 2) __shfl_down(x, offset): half of a wavefront is left out.
@@ -289,6 +337,7 @@ class KernelCheck {
 
   const Sources& sources_;
   Findings& findings_;
+  std::set<const Function*> limited_; ///< nullptr too, once they were looked for
 };
 
 } // namespace

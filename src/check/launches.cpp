@@ -6,20 +6,33 @@
 namespace dcuop::check {
 namespace {
 
-bool is_error_check(const Call& call) {
-  return is_any_of(call.name,
-                   {"hipGetLastError", "hipPeekAtLastError", "cudaGetLastError", "cudaPeekAtLastError",
-                    "C10_HIP_KERNEL_LAUNCH_CHECK", "C10_CUDA_KERNEL_LAUNCH_CHECK", "hipExtGetLastError"}) ||
-         contains_any(call.name,
-                      {"LAUNCH_CHECK", "CheckLaunch", "checkLaunch", "check_launch", "KernelCheck",
-                       "CheckCuda", "CudaCheck", "CHECK_CUDA_ERROR", "CHECK_LAUNCH", "KERNEL_CHECK"});
+/// What it returns is thrown away: that forgets an error.
+bool is_discarded(Node call) {
+  const Node above = call.parent();
+  return above.is("expression_statement") ||
+         (above.is("cast_expression") && above.child("type").text() == "void");
 }
 
-/// Macros without arguments are no calls.
-bool names_error_check(const Function& function) {
-  return contains_any(function.body.text(),
-                      {"hipGetLastError", "hipPeekAtLastError", "GetLastError", "PeekAtLastError",
-                       "LAUNCH_CHECK", "PostKernelLaunchCheck", "CHECK_LAUNCH", "KERNEL_CHECK"});
+bool is_error_check(const Call& call) {
+  if (contains_any(call.name, {"GetLastError", "PeekAtLastError"})) {
+    return !is_discarded(call.node);
+  }
+  return contains_any(call.name, {"LAUNCH_CHECK", "CheckLaunch", "checkLaunch", "check_launch", "KernelCheck",
+                                  "CheckCuda", "CudaCheck", "CHECK_CUDA_ERROR", "CHECK_LAUNCH",
+                                  "KERNEL_CHECK", "PostKernelLaunchCheck", "checkLastError",
+                                  "check_last_error", "CHECK_LAST_ERROR", "CUDA_POST_KERNEL_CHECK"});
+}
+
+/// Macros without arguments are no calls; neither is what the parser could not place.
+bool names_error_check(std::string_view text, bool damaged) {
+  return contains_any(text, {"LAUNCH_CHECK", "PostKernelLaunchCheck", "CHECK_LAUNCH", "KERNEL_CHECK",
+                             "CHECK_LAST_ERROR", "CHECK_CUDA_ERROR"}) ||
+         (damaged && contains_any(text, {"GetLastError", "PeekAtLastError"}));
+}
+
+bool looks_for_error(const Function& function) {
+  return names_error_check(function.body.text(), function.node.is_damaged()) ||
+         std::any_of(function.calls.begin(), function.calls.end(), is_error_check);
 }
 
 bool is_default_stream(const source::Model& model, Node stream) {
@@ -68,7 +81,7 @@ class LaunchCheck {
       }
     }
     for (const Binding& binding : sources_.bindings) {
-      if (sources_.launches_something(*binding.function)) {
+      if (sources_.hands_memory_on(*binding.function)) {
         empty(binding);
         guard(binding);
         synchronisation(binding);
@@ -112,42 +125,30 @@ class LaunchCheck {
   }
 
   void error(const LaunchSite& site) {
-    if (names_error_check(*site.in)) {
-      const Offset behind = site.call->at();
-      const std::string_view rest =
-          std::string_view(site.in->body.tree()->text()).substr(behind, site.in->body.end() - behind);
-      if (contains_any(rest, {"GetLastError", "PeekAtLastError", "LAUNCH_CHECK", "LaunchCheck",
-                              "CHECK_LAUNCH", "KERNEL_CHECK"})) {
-        return;
-      }
-    }
     const bool returns_error = !is_any_of(site.call->name, {"hipLaunchKernelGGL", "hipExtLaunchKernelGGL"}) &&
                                site.call->launch.empty();
-    if (returns_error) {
-      Node above = site.call->node.parent();
-      if (!above.is("expression_statement")) {
-        return; // what it returns goes somewhere
-      }
+    if (returns_error && !is_discarded(site.call->node)) {
+      return; // what it returns goes somewhere
     }
-    for (const Call& call : site.in->calls) {
-      if (call.at() > site.call->at() && (is_error_check(call) || checks_inside(call))) {
-        return;
-      }
+    if (!checked_behind(*site.in, site.call->at()) && !checked_by_callers(*site.in, 0)) {
+      findings_.add("DCU911", *site.in->file, site.call->at(),
+                    {{"kernel", kernel_of(site)}, {"function", site.in->name}});
     }
-    if (checked_by_callers(*site.in, 0)) {
-      return;
-    }
-    findings_.add("DCU911", *site.in->file, site.call->at(),
-                  {{"kernel", kernel_of(site)}, {"function", site.in->name}});
+  }
+
+  [[nodiscard]] bool checked_behind(const Function& function, Offset at) const {
+    const std::string_view rest =
+        std::string_view(function.body.tree()->text()).substr(at, function.body.end() - at);
+    return names_error_check(rest, function.node.is_damaged()) ||
+           std::any_of(function.calls.begin(), function.calls.end(), [&](const Call& later) {
+             return later.at() > at && (is_error_check(later) || checks_inside(later));
+           });
   }
 
   [[nodiscard]] bool checks_inside(const Call& call) const {
-    for (const Function* callee : sources_.model.callees(call)) {
-      if (names_error_check(*callee)) {
-        return true;
-      }
-    }
-    return false;
+    const auto& callees = sources_.model.callees(call);
+    return std::any_of(callees.begin(), callees.end(),
+                       [](const Function* one) { return looks_for_error(*one); });
   }
 
   /// Every caller that is there looks for the error behind the call.
@@ -160,13 +161,7 @@ class LaunchCheck {
           continue;
         }
         called = true;
-        const bool checks = std::any_of(caller->calls.begin(), caller->calls.end(), [&](const Call& later) {
-          return later.at() > call.at() && (is_error_check(later) || checks_inside(later));
-        });
-        const std::string_view rest =
-            std::string_view(caller->body.tree()->text()).substr(call.at(), caller->body.end() - call.at());
-        if (!checks && !contains_any(rest, {"LAUNCH_CHECK", "GetLastError", "PeekAtLastError"}) &&
-            (depth > 3 || !checked_by_callers(*caller, depth + 1))) {
+        if (!checked_behind(*caller, call.at()) && (depth > 3 || !checked_by_callers(*caller, depth + 1))) {
           return false;
         }
       }
@@ -184,19 +179,37 @@ class LaunchCheck {
         const auto value = left ? left : right;
         const std::string_view sign = node.child("operator").text();
         const bool compares = is_any_of(sign, {"==", "!=", "<", "<=", ">", ">="});
-        thinks = thinks || (compares && value && (*value == 0 || *value == 1) && !is_loop_condition(node));
+        const Node counted = node.child(left ? "right" : "left");
+        thinks = thinks || (compares && value && (*value == 0 || *value == 1) && counts_elements(counted) &&
+                            !is_loop_condition(node));
       } else if (node.is("unary_expression") && node.child("operator").text() == "!") {
         thinks = thinks ||
                  contains_any(node.child("argument").text(), {"numel", "size", "count", "rows", "total"}) ||
                  node.child("argument").text().size() <= 2;
       } else if (node.is("call_expression")) {
-        const std::string name = source::last_name(node.child("function"));
-        thinks = thinks ||
-                 is_any_of(name, {"max", "empty", "is_empty", "TORCH_CHECK_EQ", "TORCH_CHECK_NE"}) ||
-                 contains(name, "NONEMPTY");
+        thinks = thinks || asks_for_emptiness(node);
       }
     });
     return thinks;
+  }
+
+  /// x.empty(), std::max(blocks, 1).
+  [[nodiscard]] bool asks_for_emptiness(Node call) const {
+    const std::string name = source::last_name(call.child("function"));
+    const auto arguments = call.child("arguments").children();
+    if (name == "max") {
+      return std::any_of(arguments.begin(), arguments.end(),
+                         [&](Node one) { return sources_.model.fold(one) == 1; });
+    }
+    return (is_any_of(name, {"empty", "is_empty", "sym_is_empty"}) && arguments.empty()) ||
+           is_any_of(name, {"TORCH_CHECK_EQ", "TORCH_CHECK_NE", "TORCH_CHECK_GT"}) ||
+           contains(name, "NONEMPTY");
+  }
+
+  /// Anything that may be a count; not what is never one.
+  static bool counts_elements(Node node) {
+    return !contains_any(node.text(), {"stride", "dim()", "ndimension", "device", "scalar_type", "dtype",
+                                       "Error", "% ", "layout"});
   }
 
   static bool is_loop_condition(Node node) {
@@ -212,7 +225,7 @@ class LaunchCheck {
   }
 
   void empty(const Binding& binding) {
-    const auto reached = sources_.reached_from(*binding.function);
+    const auto& reached = sources_.reached_from(*binding.function);
     bool asks_sizes = false;
     for (const Function* one : reached) {
       if (!one->has_mark("__global__") && !one->has_mark("__device__") && thinks_of_emptiness(*one)) {

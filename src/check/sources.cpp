@@ -104,7 +104,7 @@ Sources::Sources(const Request& asked, const source::Model& read) : request(aske
   }
   find_launches();
   find_launching();
-  find_bindings();
+  bindings = find_bindings(model);
 }
 
 void Sources::find_launches() {
@@ -114,6 +114,10 @@ void Sources::find_launches() {
         launches.push_back(launch_of(*function, call));
       }
     }
+  }
+  for (const LaunchSite& site : launches) {
+    launches_in_[site.in].push_back(&site);
+    launches_of_[site.kernel].push_back(&site);
   }
 }
 
@@ -134,50 +138,22 @@ void Sources::find_launching() {
   }
 }
 
-void Sources::find_bindings() {
-  std::set<const Function*> seen;
-  const auto bind = [&](const std::string& name, bool dispatched, const File& from) {
-    for (const Function* function : model.named(name, &from)) {
-      if (!function->is_macro && !function->has_mark("__global__") && seen.insert(function).second) {
-        bindings.push_back({function, dispatched});
-      }
-    }
-  };
-  for (const auto& file : model.files()) {
-    for (const auto& tree : file->trees) {
-      tree->root().each([&](Node node) {
-        if (!node.is("call_expression")) {
-          return;
-        }
-        const std::string name = source::last_name(node.child("function"));
-        if (name != "def" && name != "impl") {
-          return;
-        }
-        for (Node argument = node.child("arguments").first(); argument; argument = argument.next()) {
-          Node named = argument;
-          if (argument.is("call_expression") && contains(argument.child("function").text(), "TORCH_FN")) {
-            named = argument.child("arguments").first();
-          }
-          if (named.is("lambda_expression")) {
-            for (const Function* function : model.named("lambda", file.get())) {
-              if (function->node.begin() == named.begin() && seen.insert(function).second) {
-                bindings.push_back({function, name == "impl"});
-              }
-            }
-          }
-          if (named.is("pointer_expression") || named.is("identifier") || named.is("qualified_identifier")) {
-            bind(source::last_name(named), name == "impl", *file);
-          }
-        }
-      });
-    }
-  }
-}
-
 const std::set<const Function*>& Sources::callers_of(const Function& function) const {
   static const std::set<const Function*> none;
   const auto found = callers_.find(&function);
   return found == callers_.end() ? none : found->second;
+}
+
+const std::vector<const LaunchSite*>& Sources::launches_in(const Function& function) const {
+  static const std::vector<const LaunchSite*> none;
+  const auto found = launches_in_.find(&function);
+  return found == launches_in_.end() ? none : found->second;
+}
+
+const std::vector<const LaunchSite*>& Sources::launches_of(const std::string& kernel) const {
+  static const std::vector<const LaunchSite*> none;
+  const auto found = launches_of_.find(kernel);
+  return found == launches_of_.end() ? none : found->second;
 }
 
 Offset Sources::launch_offset(const Function& function) const {
@@ -194,8 +170,13 @@ Offset Sources::launch_offset(const Function& function) const {
   return nowhere;
 }
 
-std::vector<const Function*> Sources::reached_from(const Function& function) const {
-  std::vector<const Function*> all = {&function};
+const std::vector<const Function*>& Sources::reached_from(const Function& function) const {
+  const auto [known, is_new] = reached_.try_emplace(&function);
+  std::vector<const Function*>& all = known->second;
+  if (!is_new) {
+    return all;
+  }
+  all.push_back(&function);
   std::set<const Function*> seen = {&function};
   for (std::size_t index = 0; index < all.size(); ++index) {
     for (const Call& call : all[index]->calls) {
@@ -207,6 +188,15 @@ std::vector<const Function*> Sources::reached_from(const Function& function) con
     }
   }
   return all;
+}
+
+bool Sources::hands_memory_on(const Function& function) const {
+  return launches_something(function) || any_call(function, [&](const Call& call) {
+           return model.callees(call).empty() && !call.receiver &&
+                  contains_any(call.name, {"launch", "Launch", "kernel", "forward", "run"}) &&
+                  std::any_of(call.arguments.begin(), call.arguments.end(),
+                              [](Node one) { return contains(one.text(), "data_ptr"); });
+         });
 }
 
 bool Sources::is_program(const File& file) const {
@@ -231,10 +221,9 @@ std::string Findings::shown(const std::filesystem::path& path) const {
 }
 
 finding::Finding& Findings::put(finding::Finding made, std::size_t line, std::size_t column) {
-  for (finding::Finding& one : all) {
-    if (one.rule == made.rule && one.subject == made.subject && one.line == line && one.cause == made.cause) {
-      return one;
-    }
+  const auto [known, is_new] = places_.try_emplace({made.rule, made.subject, line, made.cause}, all.size());
+  if (!is_new) {
+    return all[known->second];
   }
   const finding::Rule* rule = finding::find_rule(made.rule);
   made.line = line;

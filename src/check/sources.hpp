@@ -53,8 +53,12 @@ class Sources {
   [[nodiscard]] const std::set<const Function*>& callers_of(const Function& function) const;
   /// Of the first call in a function that launches; nowhere when none does.
   [[nodiscard]] Offset launch_offset(const Function& function) const;
+  /// It launches, or gives memory of tensors to a function that sounds as if it did and is not among the sources.
+  [[nodiscard]] bool hands_memory_on(const Function& function) const;
+  [[nodiscard]] const std::vector<const LaunchSite*>& launches_in(const Function& function) const;
+  [[nodiscard]] const std::vector<const LaunchSite*>& launches_of(const std::string& kernel) const;
   /// The function and what it calls, itself first.
-  [[nodiscard]] std::vector<const Function*> reached_from(const Function& function) const;
+  [[nodiscard]] const std::vector<const Function*>& reached_from(const Function& function) const;
   /// Whether any of its calls, or of those that it reaches, satisfies `wanted`.
   template <class Wanted> [[nodiscard]] bool any_call(const Function& function, Wanted wanted) const {
     for (const Function* one : reached_from(function)) {
@@ -72,10 +76,12 @@ class Sources {
 
  private:
   void find_launches();
-  void find_bindings();
   void find_launching();
   std::set<const Function*> launching_;
   std::map<const Function*, std::set<const Function*>> callers_;
+  std::map<const Function*, std::vector<const LaunchSite*>> launches_in_;
+  std::map<std::string, std::vector<const LaunchSite*>> launches_of_;
+  mutable std::map<const Function*, std::vector<const Function*>> reached_;
   bool has_torch_ = false;
 };
 
@@ -89,12 +95,21 @@ class Findings {
   finding::Finding& add(std::string_view rule, const std::filesystem::path& path, std::size_t line,
                         finding::Values values = {});
   [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
+  template <class Predicate> void remove_if(Predicate predicate) {
+    std::erase_if(all, predicate);
+    places_.clear();
+  }
   std::vector<finding::Finding> all;
 
  private:
   finding::Finding& put(finding::Finding made, std::size_t line, std::size_t column);
   const Request& request_;
+  /// By rule, file, line and text: where in `all`.
+  std::map<std::tuple<std::string, std::string, std::size_t, std::string>, std::size_t> places_;
 };
+
+/// What def() and impl() name: functions, lambdas, methods, in whatever is put around them.
+[[nodiscard]] std::vector<Binding> find_bindings(const source::Model& model);
 
 void check_bindings(const Sources& sources, Findings& findings);
 void check_launches(const Sources& sources, Findings& findings);

@@ -156,7 +156,8 @@ std::set<std::string, std::less<>> aliases_of(const Function& function, const st
       } else if (node.is("init_declarator")) {
         const std::string_view type = node.parent().child("type").text();
         const bool holds = is_tensor(type) || type == "auto" ||
-                           contains_any(type, {"TensorList", "vector", "ArrayRef", "array"});
+                           contains_any(type, {"TensorList", "vector", "ArrayRef", "array", "TensorArg",
+                                               "initializer_list"});
         target = holds ? node.child("declarator") : Node();
         value = node.child("value");
         if (value.is("call_expression") && !value.child("function").is("field_expression")) {
@@ -202,14 +203,15 @@ bool stores_to(const Sources& sources, const Function& function, std::size_t par
       }
       stores = contains(call.name, "atomic") && index == 0;
       for (const Function* callee : sources.model.callees(call)) {
-        stores = stores || stores_to(sources, *callee, index, depth + 1);
+        stores =
+            stores || stores_to(sources, *callee, source::parameter_index(call, *callee, index), depth + 1);
       }
     }
   }
-  for (const LaunchSite& site : sources.launches) {
-    for (std::size_t index = 0; site.in == &function && index < site.arguments.size() && !stores; ++index) {
-      if (source::base_name(site.arguments[index]) == given.name) {
-        for (const Function* kernel : sources.model.named(site.kernel, site.in->file)) {
+  for (const LaunchSite* site : sources.launches_in(function)) {
+    for (std::size_t index = 0; index < site->arguments.size() && !stores; ++index) {
+      if (source::base_name(site->arguments[index]) == given.name) {
+        for (const Function* kernel : sources.model.named(site->kernel, site->in->file)) {
           stores = stores || stores_to(sources, *kernel, index, depth + 1);
         }
       }
@@ -228,7 +230,9 @@ class UseReader {
   TensorUse read(const std::string& name) {
     const auto names = aliases_of(function_, name);
     function_.body.each([&](Node node) {
-      if (node.is("identifier") && names.contains(node.text()) && node.field() != "function") {
+      const bool named =
+          node.is("identifier") || (node.is("type_identifier") && node.parent().is("parameter_declaration"));
+      if (named && names.contains(node.text()) && node.field() != "function") {
         mention(node);
       }
     });
@@ -288,30 +292,41 @@ class UseReader {
     }
   }
 
+  static bool is_list_of_call(Node list) {
+    const Node above = list.parent();
+    return (list.is("argument_list") && above.is("call_expression")) ||
+           ((list.is("argument_list") || list.is("initializer_list")) && above.is("init_declarator")) ||
+           (list.is("parameter_list") && above.is("function_declarator") && above.parent().is("declaration"));
+  }
+
   /// As an argument: what the called function does with it.
   void pass(Node node, bool counts) {
     Node argument = node;
     Node list = node.parent();
-    while (list && !list.is("argument_list") && !list.type().ends_with("statement")) {
+    while (list && !list.type().ends_with("statement") && !is_list_of_call(list)) {
       argument = list;
       list = list.parent();
     }
-    if (!list.is("argument_list") || !list.parent().is("call_expression")) {
+    const Call call = list ? source::call_of(list.parent(), *function_.variants.front()) : Call();
+    if (call.name.empty()) {
       return;
     }
-    const Call call = source::call_of(list.parent(), *function_.variants.front());
     const auto position = std::find(call.arguments.begin(), call.arguments.end(), argument);
     const auto index = static_cast<std::size_t>(position - call.arguments.begin());
     const auto& callees = sources_.model.callees(call);
     for (const Function* callee : callees) {
       if (callee != &function_) {
-        take(uses_.of(*callee, index, before_), counts || call.at() == limit_);
+        take(uses_.of(*callee, source::parameter_index(call, *callee, index), before_),
+             counts || call.at() == limit_);
       }
     }
     if (!callees.empty() || !counts) {
       return;
     }
-    if (is_any_of(call.name, {"checkAllSameGPU", "checkSameGPU", "check_all_same_device"})) {
+    if (is_torch_check(call.name)) {
+      return;
+    }
+    if (call.name == "check_all_same_device") {
       use_.device = use_.same_device = true;
     } else if (contains_any(call.name,
                             {"assert_no_overlap", "assert_no_partial_overlap", "get_overlap_status"})) {
@@ -320,6 +335,29 @@ class UseReader {
                !is_any_of(call.name, {"TORCH_CHECK", "AT_ASSERTM", "TORCH_INTERNAL_ASSERT"})) {
       use_.unknown_check = call.name;
     }
+  }
+
+  /// https://github.com/pytorch/pytorch/blob/v2.1.0/aten/src/ATen/TensorUtils.h
+  bool is_torch_check(std::string_view name) {
+    if (!name.starts_with("check")) {
+      return false;
+    }
+    if (is_any_of(name, {"checkAllSameGPU", "checkSameGPU"})) {
+      use_.same_device = true;
+      use_.device = use_.device || name == "checkAllSameGPU";
+    } else if (is_any_of(name, {"checkScalarType", "checkScalarTypes"})) {
+      use_.dtype = true;
+    } else if (is_any_of(name, {"checkAllSameType", "checkSameType"})) {
+      use_.same_dtype = true;
+    } else if (is_any_of(name, {"checkContiguous", "checkAllContiguous"})) {
+      use_.contiguity = true;
+    } else if (is_any_of(name, {"checkSize", "checkSize_symint", "checkDim", "checkDimRange", "checkSameSize",
+                                "checkAllSameNumel", "checkSameNumel", "checkNumel", "checkSameDim"})) {
+      use_.sizes = true;
+    } else {
+      return false;
+    }
+    return true;
   }
 
   void take(const TensorUse& other, bool counts) {
@@ -350,12 +388,13 @@ class UseReader {
       return static_cast<std::size_t>(std::find(all.begin(), all.end(), argument) - all.begin());
     };
     for (const Function* callee : sources_.model.callees(call)) {
-      use_.written = use_.written || stores_to(sources_, *callee, in(call.arguments));
+      const std::size_t index = source::parameter_index(call, *callee, in(call.arguments));
+      use_.written = use_.written || stores_to(sources_, *callee, index);
     }
-    for (const LaunchSite& site : sources_.launches) {
-      if (site.call->node == call.node && in(site.arguments) < site.arguments.size()) {
-        for (const Function* kernel : sources_.model.named(site.kernel, site.in->file)) {
-          use_.written = use_.written || stores_to(sources_, *kernel, in(site.arguments));
+    for (const LaunchSite* site : sources_.launches_in(function_)) {
+      if (site->call->node == call.node && in(site->arguments) < site->arguments.size()) {
+        for (const Function* kernel : sources_.model.named(site->kernel, site->in->file)) {
+          use_.written = use_.written || stores_to(sources_, *kernel, in(site->arguments));
         }
       }
     }

@@ -188,7 +188,10 @@ class Collector {
         return;
       }
       auto function = std::make_unique<Function>();
-      function->name = "lambda";
+      const Node bound_as = call.child("arguments").first();
+      // With a space: no call has that name.
+      function->name =
+          "lambda " + (bound_as.is("string_literal") ? std::string(bound_as.first().text()) : "");
       add_parameters(node.child("declarator").child("parameters"), *function);
       function->node = node;
       function->body = node.child("body");
@@ -262,6 +265,11 @@ std::vector<Call> calls_in(Node body, const Variant& variant) {
   body.each([&](Node node) {
     if (node.is("call_expression")) {
       calls.push_back(call_of(node, variant));
+    } else if (node.is("init_declarator") || node.is("function_declarator")) {
+      Call made = call_of(node, variant);
+      if (!made.name.empty() && !made.arguments.empty()) {
+        calls.push_back(std::move(made));
+      }
     }
   });
   return calls;

@@ -91,26 +91,6 @@ std::optional<std::filesystem::path> found_include(const File& file, const Inclu
   return std::nullopt;
 }
 
-/// 2: of the file, 1: of its directory.
-int nearness(const Function& function, const File* from) {
-  if (function.file == from) {
-    return 2;
-  }
-  return function.file->directory == from->directory ? 1 : 0;
-}
-
-std::vector<const Function*> nearest_of(std::vector<const Function*> all, const File* from) {
-  if (from == nullptr || all.size() < 2) {
-    return all;
-  }
-  int most = 0;
-  for (const Function* one : all) {
-    most = std::max(most, nearness(*one, from));
-  }
-  std::erase_if(all, [&](const Function* one) { return nearness(*one, from) < most; });
-  return all;
-}
-
 bool same_function(const Function& a, const Function& b) {
   return a.node.begin() == b.node.begin() && a.node.end() == b.node.end() && a.node.text() == b.node.text() &&
          a.name == b.name;
@@ -224,6 +204,9 @@ void Model::collect(File& file) {
     }
     for (const MacroDefinition& macro : variant.macros) {
       if (macro.begin >= macro.end) {
+        if (macro.is_function) {
+          add(macro_function(file, variant, macro, {})); // known to do nothing
+        }
         continue;
       }
       auto tree = std::make_unique<Tree>(text, macro.begin, macro.end + 1);
@@ -241,7 +224,10 @@ void Model::collect(File& file) {
 
 void Model::index() {
   for (const auto& function : functions_) {
-    by_name_.emplace(function->name, function.get());
+    Named& named = by_name_[function->name];
+    named.all.push_back(function.get());
+    named.of_file[function->file].push_back(function.get());
+    named.of_directory[function->file->directory].push_back(function.get());
   }
   for (const Declared& one : declared_) {
     declared_by_name_.emplace(one.name, &one);
@@ -249,25 +235,30 @@ void Model::index() {
 }
 
 std::vector<const Function*> Model::named(std::string_view name) const {
-  std::vector<const Function*> all;
-  const auto [begin, end] = by_name_.equal_range(name);
-  for (auto one = begin; one != end; ++one) {
-    all.push_back(one->second);
-  }
-  return all;
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? std::vector<const Function*>() : found->second.all;
 }
 
 std::vector<const Function*> Model::named(std::string_view name, const File* from) const {
-  return nearest_of(named(name), from);
+  const auto found = by_name_.find(name);
+  if (found == by_name_.end()) {
+    return {};
+  }
+  const Named& named = found->second;
+  if (from != nullptr) {
+    if (const auto near = named.of_file.find(from); near != named.of_file.end()) {
+      return near->second;
+    }
+    if (const auto near = named.of_directory.find(from->directory); near != named.of_directory.end()) {
+      return near->second;
+    }
+  }
+  return named.all;
 }
 
-const std::vector<const Function*>& Model::callees(const Call& call) const {
-  const auto [known, is_new] = callees_.try_emplace({call.name, call.arguments.size(), call.file});
-  std::vector<const Function*>& all = known->second;
-  if (!is_new) {
-    return all;
-  }
-  for (const Function* function : named(call.name)) {
+void Model::add_taking(const Call& call, const std::vector<const Function*>& among,
+                       std::vector<const Function*>& into) const {
+  for (const Function* function : among) {
     std::size_t least = 0;
     bool variadic = function->is_macro;
     for (const Parameter& parameter : function->parameters) {
@@ -277,11 +268,61 @@ const std::vector<const Function*>& Model::callees(const Call& call) const {
     }
     const std::size_t given = call.arguments.size();
     if (variadic || (given >= least && given <= function->parameters.size())) {
-      all.push_back(function);
+      into.push_back(function);
     }
   }
-  all = nearest_of(std::move(all), call.file);
+}
+
+/// https://pytorch.org/tutorials/advanced/cpp_autograd.html: Class::apply(x) runs Class::forward(context, x).
+std::vector<const Function*> Model::forward_of(const Call& call) const {
+  const std::string owner =
+      call.qualified.substr(0, call.qualified.size() - std::string_view("::apply").size());
+  std::vector<const Function*> all;
+  for (const Function* one : named("forward", call.file)) {
+    const std::string scope = "::" + one->scope;
+    if (scope.ends_with("::" + owner)) {
+      all.push_back(one);
+    }
+  }
   return all;
+}
+
+const std::vector<const Function*>& Model::callees(const Call& call) const {
+  const bool applies = call.name == "apply" && call.qualified.ends_with("::apply");
+  const auto [known, is_new] =
+      callees_.try_emplace({applies ? call.qualified : call.name, call.arguments.size(), call.file});
+  std::vector<const Function*>& all = known->second;
+  const auto found = by_name_.find(call.name);
+  if (!is_new) {
+    return all;
+  }
+  if (found != by_name_.end()) {
+    const Named& named = found->second;
+    const auto in_file = named.of_file.find(call.file);
+    if (in_file != named.of_file.end()) {
+      add_taking(call, in_file->second, all);
+    }
+    if (all.empty() && call.file != nullptr) {
+      const auto beside = named.of_directory.find(call.file->directory);
+      if (beside != named.of_directory.end()) {
+        add_taking(call, beside->second, all);
+      }
+    }
+    if (all.empty()) {
+      add_taking(call, named.all, all);
+    }
+  }
+  if (all.empty() && applies) {
+    all = forward_of(call);
+  }
+  return all;
+}
+
+std::size_t parameter_index(const Call& call, const Function& callee, std::size_t argument) {
+  const std::size_t index = argument + (call.name == "apply" && callee.name == "forward" ? 1 : 0);
+  const auto& parameters = callee.parameters;
+  const bool pack = !parameters.empty() && parameters.back().type.find("...") != std::string::npos;
+  return pack ? std::min(index, parameters.size() - 1) : index;
 }
 
 } // namespace dcuop::source

@@ -74,7 +74,40 @@ std::string last_name(Node expression) {
   return {};
 }
 
+namespace {
+
+/// Guard guard(x); Guard guard{x};
+Call construction_of(Node node, const Variant& variant) {
+  Call call;
+  const Node declaration = node.parent();
+  const Node list = node.is("init_declarator") ? node.child("value") : node.child("parameters");
+  const Node type = declaration.child("type");
+  if (!declaration.is("declaration") || !type ||
+      !(list.is("argument_list") || list.is("initializer_list") || list.is("parameter_list"))) {
+    return call;
+  }
+  for (Node argument = list.first(); argument; argument = argument.next()) {
+    // `Guard guard(x)` may as well declare a function: then x is a type, and nothing but that.
+    const bool named =
+        !list.is("parameter_list") || (argument.first().is("type_identifier") && !argument.first().next());
+    if (!named) {
+      return {};
+    }
+    call.arguments.push_back(argument);
+  }
+  call.node = node;
+  call.file = variant.file;
+  call.name = last_name(type);
+  call.qualified = without_templates(type.text());
+  return call;
+}
+
+} // namespace
+
 Call call_of(Node node, const Variant& variant) {
+  if (node.is("init_declarator") || node.is("function_declarator")) {
+    return construction_of(node, variant);
+  }
   Call call;
   if (!node.is("call_expression")) {
     return call;

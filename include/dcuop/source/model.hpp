@@ -28,7 +28,7 @@ struct Parameter {
 
 struct File;
 
-/// A call, a launch with <<<>>> included.
+/// A call, a launch with <<<>>> included; or a variable that is made from arguments, of which the name is the type's.
 struct Call {
   Node node;
   std::string name;      ///< the last: "SyncAll", "data_ptr"
@@ -40,6 +40,11 @@ struct Call {
   std::vector<Node> launch;    ///< of <<<>>>: those between the signs
   [[nodiscard]] Offset at() const { return node.begin(); }
 };
+
+struct Function;
+/// Which of a function's parameters an argument becomes, by its index; what a pack takes becomes the pack, and what
+/// torch::autograd::Function::apply() is given becomes forward()'s, behind its context.
+[[nodiscard]] std::size_t parameter_index(const Call& call, const Function& callee, std::size_t argument);
 
 /// A definition. Those that look the same in several configurations are one.
 struct Function {
@@ -128,16 +133,27 @@ class Model {
   std::vector<std::unique_ptr<File>> files_;
   std::vector<std::unique_ptr<Function>> functions_;
   std::vector<Declared> declared_;
-  std::multimap<std::string, const Function*, std::less<>> by_name_;
+  /// Those of one name.
+  struct Named {
+    std::vector<const Function*> all;
+    std::map<const File*, std::vector<const Function*>> of_file;
+    std::map<std::filesystem::path, std::vector<const Function*>> of_directory;
+  };
+  void add_taking(const Call& call, const std::vector<const Function*>& among,
+                  std::vector<const Function*>& into) const;
+  [[nodiscard]] std::vector<const Function*> forward_of(const Call& call) const;
+
+  std::map<std::string, Named, std::less<>> by_name_;
   std::multimap<std::string, const Declared*, std::less<>> declared_by_name_;
   std::multimap<std::string, Node, std::less<>> constants_;
-  /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread.
+  /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread. Of apply(),
+  /// the name is the qualified one.
   mutable std::map<std::tuple<std::string, std::size_t, const File*>, std::vector<const Function*>> callees_;
 };
 
 /// The last name of what is called or named: "foo" of a::b::foo<int>, of x.foo, of (foo).
 [[nodiscard]] std::string last_name(Node expression);
-/// The call that a node is; an empty name when it is none that has a name.
+/// The call that a node is (a construction: the declarator); an empty name when it is none that has a name.
 [[nodiscard]] Call call_of(Node node, const Variant& variant);
 /// Of a declarator: the name that it declares, below pointers, references, arrays and initialisers.
 [[nodiscard]] Node declared_name(Node declarator);
