@@ -82,7 +82,7 @@ def micro(directory: Path, clock: Any, name: str = "fast", backend: str = "host"
         backend=backend,
     )
     target = Target(asked, torch.device("cpu"), None)
-    result = _micro.run(target, asked, Silent(), clock)
+    result = _micro.run(target, asked, Silent(), clock=clock)
     _results.to_json(result)
     return result
 
@@ -186,7 +186,7 @@ def test_the_hosts_clock_counts_calls_and_samples_are_long_enough():
     assert _clock.calls_for(ticks, lambda: ticks.pass_by("a", 1000.0), least_us=100.0) == 1
     assert _clock.calls_for(ticks, lambda: ticks.pass_by("b", 0.0), least_us=1e9, most=8) == 8
     before = len(ticks.calls)
-    _clock.warm_up(ticks, [lambda: ticks.pass_by("c", 10.0)], 100.0)
+    _clock.warm_up(ticks, lambda: ticks.pass_by("c", 10.0), 100.0)
     assert len(ticks.calls) - before in (9, 12)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import Any, Callable, Dict, List, Mapping
+from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._errors import DcuopError
 from . import _compare, _correctness, _gate, _reports, _results, _view
@@ -63,21 +63,34 @@ def _measure(request: Request, progress: Progress, show: Show) -> Dict[str, Any]
         for layer in LAYERS:
             if layer not in request.options.layers:
                 continue
-            if layer == "correctness":
-                result[layer] = _correctness.run(runner, request, progress)
-            else:
-                try:
-                    part = runner.layer(layer, progress)
-                except DcuopError as error:
-                    progress.note(f"dcuop: {error}")
-                    continue
-                # A layer that the contract says nothing of has no part.
-                if part is not None:
-                    result[layer] = part
-            progress.finish()
-            show(result, layer)
+            try:
+                part = _part(runner, layer, request, progress)
+            except KeyboardInterrupt as error:
+                progress.note(_interrupted(layer, error))
+                if isinstance(error, _correctness.Interrupted):
+                    show({**result, layer: error.part}, layer)
+                raise
+            if part is not None:
+                result[layer] = part
+                progress.finish()
+                show(result, layer)
     result["seconds"] = time.monotonic() - since
     return result
+
+
+def _part(runner: Runner, layer: str, request: Request, progress: Progress) -> Optional[Dict[str, Any]]:
+    if layer == "correctness":
+        return _correctness.run(runner, request, progress)
+    try:
+        return runner.layer(layer, progress)
+    except DcuopError as error:
+        progress.note(f"dcuop: {layer}: {error}")
+        return None
+
+
+def _interrupted(layer: str, error: KeyboardInterrupt) -> str:
+    of = f" after {error.done} of {error.total} cases" if isinstance(error, _correctness.Interrupted) else ""
+    return f"dcuop: interrupted in the layer {layer}{of}; the result is not kept"
 
 
 def head(request: Request, facts: Mapping[str, str]) -> Dict[str, Any]:

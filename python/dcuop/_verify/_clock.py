@@ -59,9 +59,8 @@ def calls_for(clock: Any, work: Work, least_us: float = SAMPLE_US, most: int = 1
     return calls
 
 
-def warm_up(clock: Any, works: Any, least_us: float) -> None:
-    """Calls each until it has taken `least_us`, and three times at least: caches are filled, clocks are raised."""
-    for work in works:
-        taken = clock.measure(work, 3)
-        while taken < least_us:
-            taken += max(clock.measure(work, 3), 1.0)
+def warm_up(clock: Any, work: Work, least_us: float) -> None:
+    """Calls until that has taken `least_us`, and three times at least: caches are filled, clocks are raised."""
+    taken = clock.measure(work, 3)
+    while taken < least_us:
+        taken += max(clock.measure(work, 3), 1.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import collections
 import time
-from typing import Any, Counter, Dict, List, Optional, Set, Tuple
+from typing import Any, Counter, Dict, List, Mapping, Optional, Set, Tuple
 
+from .._errors import DcuopError
 from . import _shrink
 from ._cases import CHANGED, Case
 from ._contract import Request
@@ -22,6 +23,16 @@ _SHRINK_SECONDS = 60.0
 _HANG_SECONDS = 5.0
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C; `part` is of the cases that had run."""
+
+    def __init__(self, part: Dict[str, Any], done: int, total: int) -> None:
+        super().__init__()
+        self.part = part
+        self.done = done
+        self.total = total
+
+
 def cases(request: Request, repetition: int = 0) -> List[Case]:
     """Those that the options choose, in order; each repetition has other values. Raises UsageProblem when there is
     none."""
@@ -29,23 +40,31 @@ def cases(request: Request, repetition: int = 0) -> List[Case]:
 
 
 def run(runner: Runner, request: Request, progress: Progress) -> Dict[str, Any]:
-    """The part "correctness" of the result. Raises DcuopError when the operator does not load."""
+    """The part "correctness" of the result. Raises DcuopError when the operator does not load, Interrupted."""
     since = time.monotonic()
     progress.start("correctness")
     progress.update("loading")
     runner.start()
     layer = _Layer(runner, request)
     results: Dict[str, Dict[str, Any]] = {}
-    repetitions, done = max(1, request.options.repeat), 0
-    for repetition in range(repetitions):
-        chosen_cases = cases(request, repetition)
-        for case in chosen_cases:
-            done += 1
-            progress.update(case.id, done, len(chosen_cases) * repetitions)
-            # The first fault of a case counts.
-            if repetition == 0 or results[case.id]["status"] == "passed":
-                results[case.id] = layer.result(case, repetition)
+    repetitions, done, total = max(1, request.options.repeat), 0, 0
+    try:
+        for repetition in range(repetitions):
+            chosen_cases = cases(request, repetition)
+            total = len(chosen_cases) * repetitions
+            for case in chosen_cases:
+                progress.update(case.id, done + 1, total)
+                # The first fault of a case counts.
+                if repetition == 0 or results[case.id]["status"] == "passed":
+                    results[case.id] = layer.result(case, repetition)
+                done += 1
+    except KeyboardInterrupt as error:
+        raise Interrupted(_part(results, since), done, total) from error
     progress.finish()
+    return _part(results, since)
+
+
+def _part(results: Mapping[str, Dict[str, Any]], since: float) -> Dict[str, Any]:
     counts = collections.Counter(result["status"] for result in results.values())
     return {
         "passed": counts["passed"],
@@ -64,6 +83,7 @@ class _Layer:
         self._timeouts: Counter[str] = collections.Counter()
         self._shrunk: Set[Tuple[str, ...]] = set()
         self._shrink_left = _SHRINK_SECONDS
+        self._unloaded = False
 
     def result(self, case: Case, repetition: int) -> Dict[str, Any]:
         verdict = self._run(case)
@@ -90,7 +110,14 @@ class _Layer:
             return Verdict("skipped", reason=f"not run: {_MOST_TIMEOUTS} cases before it hung")
         if self._lost[case.function] >= _MOST_LOST:
             return Verdict("skipped", reason=f"not run: {_MOST_LOST} cases before it ended their process")
-        verdict = self._runner.run(case)
+        if self._unloaded:
+            return Verdict("skipped", reason="not run: the operator does not load any more")
+        try:
+            verdict = self._runner.run(case)
+        except DcuopError as error:
+            # It did when the layer began.
+            self._unloaded = True
+            return Verdict("failed", "load", f"the operator did not load once more: {error.message}")
         if verdict.kind == "timeout":
             self._timeouts[case.function] += 1
         elif verdict.kind == "exit" or verdict.kind.startswith("signal"):

@@ -14,10 +14,9 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ._contract import EndToEnd, Request
 from ._results import spread
+from ._runner import SCRIPT_CASES
 
 PATHS = ("reference", "operator")
-#: A run may take as long as this many cases.
-_CASES = 10
 #: Bytes of a script's output that are read from the end.
 _MOST_OUTPUT = 1 << 20
 
@@ -34,10 +33,10 @@ class _Run(NamedTuple):
     stderr: str
 
 
-def run(target: Any, request: Request, progress: Any) -> Dict[str, Any]:
+def run(target: Any, request: Request, progress: Any, pieces: Any = None) -> Dict[str, Any]:
     """The "e2e" of a result (docs/verify.md); empty where the contract declares no script. A script that fails, or that
     does not use the operator, is an "error" there."""
-    del target  # The script loads the operator itself.
+    del target, pieces  # The script loads the operator itself, in processes that have a limit.
     wanted = request.contract.e2e
     if wanted is None:
         return {}
@@ -95,7 +94,7 @@ class _Script:
         self.directory = request.directory
         self.path = request.directory / wanted.script
         self._scratch = scratch
-        self._seconds = _CASES * request.options.timeout
+        self._seconds = SCRIPT_CASES * request.options.timeout
         self._environment = {**os.environ, **request.environment()}
         package = str(Path(__file__).resolve().parents[2])
         paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -122,6 +121,9 @@ class _Script:
             if done.code == 0 and os.path.exists(file):
                 counts: Dict[str, Any] = json.loads(Path(file).read_text(encoding="utf-8"))
                 return {**counts, "why": why}
+            if done.code is None:
+                # It would be no quicker to hang once more.
+                break
             why = f"conversions, copies and synchronisations are not known: the script {_end_of(done)} when they were counted"
         self._check(done, path)
         raise Broken(f"{self.wanted.script} on the {path} path ended without a word on what it did")

@@ -18,6 +18,8 @@ from ._layouts import Unfit, contiguous_strides, edges, layout
 #: Bytes of pattern on each side of a tensor, at least: a multiple of what allocators align to.
 _MARGIN = 4096
 _PATTERN = 0xA5
+#: Random values that are drawn; more elements than that have them again. A prime: no block or row begins at the same one.
+_MOST_DRAWN = 1048583
 
 
 def dtype_named(name: str) -> torch.dtype:
@@ -215,8 +217,10 @@ def _recipe(kind: str, count: int, dtype: torch.dtype, argument: Argument, seed:
         bottom, top = max(math.ceil(low), -4), min(math.floor(high), 4)
         if bottom <= top:
             return torch.randint(bottom, top + 1, (count,), generator=generator).to(dtype)
-    values = low + (high - low) * torch.rand(count, generator=generator, dtype=torch.float64)
-    return (-values.abs() if kind == "negatives" else values).to(dtype)
+    drawn = torch.rand(min(count, _MOST_DRAWN), generator=generator, dtype=torch.float64)
+    values = low + (high - low) * drawn
+    values = (-values.abs() if kind == "negatives" else values).to(dtype)
+    return values if count == len(values) else values.repeat(-(-count // len(values)))[:count]
 
 
 _SPECIALS: Mapping[str, Callable[[Any], List[float]]] = {

@@ -13,6 +13,7 @@ from ._clock import calls_for, clock_of, warm_up
 from ._contract import LEADING, Function, Request
 from ._expressions import evaluate
 from ._inputs import plain_arguments
+from ._pieces import Lost, Pieces
 from ._results import spread
 from ._schedules import first_line
 from ._target import Arguments, Target, copied
@@ -35,10 +36,13 @@ class _Works(NamedTuple):
     why: str
 
 
-def run(target: Target, request: Request, progress: Any, clock: Any = None) -> Dict[str, Any]:
+def run(
+    target: Target, request: Request, progress: Any, pieces: Optional[Pieces] = None, clock: Any = None
+) -> Dict[str, Any]:
     """The "micro" of a result (docs/verify.md). `clock` has measure(work, calls) and a name; default: the device's, or
     the host's. What fails is said in the result."""
     since = time.monotonic()
+    pieces = pieces if pieces is not None else Pieces()
     progress.start("micro")
     clock = clock if clock is not None else clock_of(target.device)
     bench = _Bench(target, request, clock)
@@ -50,8 +54,11 @@ def run(target: Target, request: Request, progress: Any, clock: Any = None) -> D
             progress.update(f"{function.name} {dtype}, {elements} elements", len(rows), len(work))
             if bench.emulated and points and elements > MOST_EMULATED:
                 points.append({**untimed(elements), "unknown": "not timed: it would be long, and the grid is emulated"})
+            elif any("lost" in point for point in points):
+                points.append({**untimed(elements), "unknown": "not timed: a smaller size ended its process"})
             else:
-                points.append(bench.point(function, dtype, elements))
+                find = functools.partial(bench.point, function, dtype, elements)
+                points.append(pieces.get(f"{function.name}/{dtype}/{elements}", find, functools.partial(_lost, elements)))
         rows.append({"function": function.name, "dtype": dtype, "points": points, **bench.break_even(points)})
     progress.finish()
     return {
@@ -67,6 +74,10 @@ def untimed(elements: int) -> Dict[str, Any]:
     """A point of which nothing is known yet."""
     names = ("candidate_us", "reference_us", "copy_us", "inner", "speedup", "bytes", "flops", "gbps", "gflops")
     return {"n": elements, **dict.fromkeys((*names, "copy_gbps", "of_copy")), "unknown": ""}
+
+
+def _lost(elements: int, lost: Lost) -> Dict[str, Any]:
+    return {**untimed(elements), "unknown": lost.why, "lost": lost.kind}
 
 
 class _Bench:
@@ -112,6 +123,7 @@ class _Bench:
         try:
             assert reference is not None
             reference()
+            self._target.at("the operator")
         except Exception as error:  # pylint: disable=broad-except
             reference = None
             why = f"the formula does not run in {dtype} on {self._target.device.type}: {first_line(error)}"
@@ -123,11 +135,18 @@ class _Bench:
         return _Works(candidate, reference, copy, why)
 
     def _time(self, works: _Works, point: Dict[str, Any]) -> None:
+        names = zip(works[:3], ("the operator", "the formula", "a copy"))
+        said = {id(work): functools.partial(self._target.at, name) for work, name in names}
         timed = [work for work in works[:3] if work is not None]
-        warm_up(self._clock, timed, 0.0 if self.emulated else _WARM_US)
+        for work in timed:
+            said[id(work)]()
+            warm_up(self._clock, work, 0.0 if self.emulated else _WARM_US)
         compared = [works.candidate, *([works.reference] if works.reference is not None else [])]
         # The same number of calls in a sample of each.
-        inner = max(calls_for(self._clock, work) for work in compared)
+        inner = 1
+        for work in compared:
+            said[id(work)]()
+            inner = max(inner, calls_for(self._clock, work))
         calls = {id(work): inner for work in compared}
         if works.copy is not None:
             calls[id(works.copy)] = calls_for(self._clock, works.copy)
@@ -149,6 +168,8 @@ class _Bench:
         wanted = max(1, self._request.contract.micro.runs)
         for run_ in range(wanted):
             took = 0.0
+            # Once a run: whoever reads it wakes up, beside what is timed.
+            self._target.at("the operator or the formula, timed")
             for work in works if run_ % 2 == 0 else works[::-1]:
                 sample = self._clock.measure(work, calls[id(work)])
                 samples[id(work)].append(sample / calls[id(work)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
@@ -9,6 +10,7 @@ import torch
 
 from ._contract import Function, Request
 from ._judge import same_bits, ulp_error
+from ._pieces import Lost, Pieces
 from ._rounding import NARROW, Rounding, Watched
 from ._samples import Samples, in_range, samples, special_calls
 from ._schedules import Sample, first_line, follow
@@ -26,24 +28,38 @@ class Unmeasured(Exception):
     """Why something cannot be measured, in a sentence."""
 
 
-def run(target: Target, request: Request, progress: Any) -> Dict[str, Any]:
+def run(target: Target, request: Request, progress: Any, pieces: Optional[Pieces] = None) -> Dict[str, Any]:
     """The "numerics" of a result (docs/verify.md). Nothing of a function that fails is raised: it is said there."""
+    pieces = pieces if pieces is not None else Pieces()
     since = time.monotonic()
     progress.start("numerics")
     work = [(function, dtype) for function in request.contract.functions for dtype in function.dtypes]
     rows = []
     for done, (function, dtype) in enumerate(work):
         progress.update(f"{function.name} {dtype}", done, len(work))
-        row: Dict[str, Any] = {"function": function.name, "dtype": dtype, "exact_dtype": False, "unknown": ""}
-        try:
-            row.update(_of(target, function, dtype, request.options.seed))
-        except Unmeasured as error:
-            row["unknown"] = str(error)
-        except Exception as error:  # pylint: disable=broad-except
-            row["unknown"] = f"the function failed: {first_line(error)}"
-        rows.append(row)
+        find = functools.partial(_row, target, function, dtype, request.options.seed)
+        rows.append(pieces.get(f"{function.name}/{dtype}", find, functools.partial(_lost, function, dtype)))
     progress.finish()
     return {"functions": rows, "seconds": time.monotonic() - since}
+
+
+def _row(target: Target, function: Function, dtype: str, seed: int) -> Dict[str, Any]:
+    row = _unknown(function, dtype)
+    try:
+        row.update(_of(target, function, dtype, seed))
+    except Unmeasured as error:
+        row["unknown"] = str(error)
+    except Exception as error:  # pylint: disable=broad-except
+        row["unknown"] = f"the function failed: {first_line(error)}"
+    return row
+
+
+def _lost(function: Function, dtype: str, lost: Lost) -> Dict[str, Any]:
+    return {**_unknown(function, dtype), "unknown": lost.why, "lost": lost.kind}
+
+
+def _unknown(function: Function, dtype: str) -> Dict[str, Any]:
+    return {"function": function.name, "dtype": dtype, "exact_dtype": False, "unknown": ""}
 
 
 def _of(target: Target, function: Function, dtype: str, seed: int) -> Dict[str, Any]:

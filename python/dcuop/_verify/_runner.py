@@ -17,10 +17,13 @@ from .._errors import DcuopError, error_from_json
 from ._cases import Case
 from ._contract import Request
 from ._forkserver import KILL, send_descriptors
+from ._pieces import Lost
 from ._verdict import Verdict
 
 #: Seconds for torch's import and the operator's, at least: from a cold disk that has taken most of a minute.
 _START_SECONDS = 180.0
+#: A run of an end-to-end script may take as long as this many cases.
+SCRIPT_CASES = 10
 #: Seconds in which a process that was killed has to be gone.
 _END_SECONDS = 60.0
 #: For processes whose memory is watched: what is free is not kept beside malloc's lists, where it would not be filled
@@ -76,26 +79,28 @@ class Runner:
             self._end_worker()
         return verdict
 
-    def layer(self, name: str, progress: Any) -> Optional[Dict[str, Any]]:
-        """The result of a layer's run(target, request, progress), in a process whose memory is not watched. Raises
-        DcuopError when it breaks off."""
-        self._end_worker()
-        worker = self._started(watch_memory=False)
-        worker.send({"layer": name})
+    def layer(self, name: str, progress: Any) -> Dict[str, Any]:
+        """The result of a layer's run(target, request, progress, pieces), in processes whose memory is not watched. A
+        piece of it that hangs or crashes is lost alone. Raises DcuopError when the layer breaks off."""
+        known: Dict[str, Any] = {}
         while True:
-            answer = worker.receive(None)
-            if answer is None:
-                self._worker = None
-                raise DcuopError(f"{name}: {_lost(worker, 0.0, 0.0).what}", "`--layer correctness` may say where.", 1)
-            if "result" in answer:
+            self._end_worker()
+            worker = self._started(watch_memory=False)
+            worker.send({"layer": name, "known": known})
+            found = _LayerAnswers(worker, known, progress).read(self._limit_of_layer(name))
+            if found is not None:
                 self._end_worker()
-                result: Optional[Dict[str, Any]] = answer["result"]
+                if "error" in found:
+                    raise error_from_json(found["error"], 1)
+                result: Dict[str, Any] = found["result"]
                 return result
-            if "error" in answer:
-                self._end_worker()
-                raise error_from_json(answer["error"], 1)
-            call, *arguments = answer["progress"]
-            getattr(progress, call)(*arguments)
+            self._worker = None
+
+    def _limit_of_layer(self, name: str) -> float:
+        """Seconds between two words of it: a call of numerics or micro, a script's whole run of e2e, which has a limit
+        of its own."""
+        timeout = self._request.options.timeout
+        return SCRIPT_CASES * timeout + _END_SECONDS if name == "e2e" else timeout
 
     def _end_worker(self) -> None:
         if self._worker is not None:
@@ -117,6 +122,44 @@ class Runner:
             self.facts = dict(answer["ready"])
             self._worker = worker
         return self._worker
+
+
+class _LayerAnswers:
+    """What a process that runs a layer tells; pieces are put into `known`."""
+
+    def __init__(self, worker: "_Worker", known: Dict[str, Any], progress: Any) -> None:
+        self._worker = worker
+        self._known = known
+        self._progress = progress
+        self._begun: Optional[str] = None
+        self._step = ""
+
+    def read(self, limit: float) -> Optional[Dict[str, Any]]:
+        """Its last answer, "result" or "error"; None when it was lost with a piece, which is known then."""
+        while True:
+            answer = self._worker.receive(limit)
+            if answer is None:
+                lost = _lost(self._worker, limit, 0.0)
+                why = f"{self._step}: {lost.what}" if self._step else lost.what
+                if self._begun is None:
+                    return {"error": {"message": f"it broke off: {why}", "hint": "", "exit_code": 1}}
+                self._known[self._begun] = Lost(lost.kind, why).to_json()
+                return None
+            if "result" in answer or "error" in answer:
+                return answer
+            self._note(answer)
+
+    def _note(self, answer: Dict[str, Any]) -> None:
+        if "progress" in answer:
+            call, *arguments = answer["progress"]
+            getattr(self._progress, call)(*arguments)
+        elif "step" in answer:
+            self._step = answer["step"]
+        elif "found" in answer:
+            self._known[answer["piece"]] = answer["found"]
+            self._begun, self._step = None, ""
+        else:
+            self._begun, self._step = answer["begun"], ""
 
 
 class _Server:

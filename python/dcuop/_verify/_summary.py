@@ -114,7 +114,11 @@ def _correctness(result: Json, words: Words) -> Tuple[str, List[str]]:
 def _numerics(result: Json, words: Words) -> Tuple[str, List[str]]:
     functions = result["numerics"].get("functions", ())
     lines = [_numerics_line(one, words) for one in functions]
-    return PLAIN, _named(functions, lines) or [words.say("nothing")]
+    return _verdict_of(functions), _named(functions, lines) or [words.say("nothing")]
+
+
+def _verdict_of(measured: Sequence[Json]) -> str:
+    return BAD if any(one.get("lost") for one in measured) else PLAIN
 
 
 def _numerics_line(one: Json, words: Words) -> str:
@@ -146,7 +150,7 @@ def _micro(result: Json, words: Words) -> Tuple[str, List[str]]:
     functions = result["micro"].get("functions", ())
     emulated = bool(result["micro"].get("emulated"))
     lines = [_micro_line(one, emulated, words) for one in functions]
-    return PLAIN, _named(functions, lines) or [words.say("nothing")]
+    return _verdict_of([point for one in functions for point in one.get("points", ())]), _named(functions, lines) or [words.say("nothing")]
 
 
 def _micro_line(one: Json, emulated: bool, words: Words) -> str:

@@ -28,6 +28,8 @@ class Target:
         self.request = request
         self.device = device  #: where its tensors live
         self.loaded = loaded  #: what dcuop.load_op would return; None where every function has a `call`
+        #: Told what is about to be called: "the operator", "the formula", "the reference".
+        self.at: Callable[[str], None] = lambda step: None
         self._files = _Files(request.directory)
         self._callables: Dict[str, Callable[..., Any]] = {}
 
@@ -86,13 +88,16 @@ class Target:
 
     def call(self, function: Function, arguments: Arguments) -> Any:
         """One call of the function under test."""
+        self.at("the operator")
         return self.callable(function)(**arguments)
 
     def formula(self, function: Function) -> Callable[..., Any]:
+        self.at("the formula")
         return self._files.attribute(function.formula)
 
     def reference(self, function: Function) -> Optional[Callable[..., Any]]:
         """None where the formula in float64, rounded once, is what the result must equal."""
+        self.at("the reference")
         return self._files.attribute(function.reference) if function.reference is not None else None
 
     def exact(self, function: Function, arguments: Arguments) -> List[torch.Tensor]:

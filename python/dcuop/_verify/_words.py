@@ -192,6 +192,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "gate_open": ("nothing failed; not all could be judged here", "没有失败；但有些要求无法在此判定"),
     "gate_none": ("not judged", "未判定"),
     "gate_no_layer": ("The layer {layer} gave no result.", "{layer} 层没有给出结果。"),
+    "gate_lost": ("{layer}, {where}: {why}.", "{layer}，{where}：{why}。"),
     "gate_failed_cases": (
         "{failed:count} of {of:count} cases failed, the first is {first}.",
         "{of:count} 个用例中有 {failed:count} 个失败，第一个是 {first}。",

@@ -17,6 +17,7 @@ from typing import Any, Dict, Optional, TextIO
 from .._errors import DcuopError, OpLoadError
 from ._cases import Case
 from ._contract import Request
+from ._pieces import Pieces
 
 
 def work(commands: int, answers: int) -> int:
@@ -73,22 +74,24 @@ class _Work:
     def do(self, command: Dict[str, Any]) -> bool:
         """False when this process is good for nothing more, which was answered."""
         if "layer" in command:
-            return self._run_layer(str(command["layer"]))
+            return self._run_layer(str(command["layer"]), command["known"])
         from ._attempt import attempt  # pylint: disable=import-outside-toplevel
 
         verdict = attempt(self._bench, Case.from_json(command["case"]))
         self.answer({"verdict": verdict._asdict()})
         return not verdict.lost
 
-    def _run_layer(self, name: str) -> bool:
+    def _run_layer(self, name: str, known: Dict[str, Any]) -> bool:
+        pieces = Pieces(known, self.answer)
+        self._target.at = pieces.at
         try:
             layer = importlib.import_module(f"._{name}", __package__)
-            result = layer.run(self._target, self._request, _Telling(self))
+            result = layer.run(self._target, self._request, _Telling(self), pieces)
         except (Exception, SystemExit) as error:  # pylint: disable=broad-except
             # The account of it is for those who look after the layer.
             traceback.print_exc()
             what = error.message if isinstance(error, DcuopError) else f"{type(error).__name__}: {error}"
-            self.answer({"error": {"message": f"{name} broke off: {what}", "hint": "", "exit_code": 1}})
+            self.answer({"error": {"message": f"it broke off: {what}", "hint": "", "exit_code": 1}})
             return False
         self.answer({"result": result})
         return True
