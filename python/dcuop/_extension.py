@@ -92,10 +92,11 @@ def use_built(op: Built, use: Callable[[Built], Any], variables: Mapping[str, st
 
 def build(order: Order) -> Dict[str, Any]:
     """The op that was built, or found."""
+    shown = order.verbose and speaks()
     answer = ask(
-        ["build", *order.arguments, "--json"],
+        ["build", *order.arguments, "--json", *([] if shown else ["--quiet"])],
         variables=order.variables,
-        verbose=order.verbose and speaks(),
+        verbose=shown,
         stdin=None if order.description is None else _json_of(order.description),
     )
     if "error" in answer.data:

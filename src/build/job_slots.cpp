@@ -220,12 +220,18 @@ JobSlots::Slot::~Slot() {
   owner_->changed_.notify_all();
 }
 
+const JobSlots::Room& JobSlots::room() {
+  std::call_once(asked_, [this] { room_ = ask_(); });
+  return room_;
+}
+
 JobSlots::Slot JobSlots::acquire(std::uint64_t memory) {
+  const Room& room = this->room();
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] {
     const bool fits =
-        memory_ == 0 || running_ == 0 || (reserved_ <= memory_ && memory <= memory_ - reserved_);
-    return running_ < jobs_ && fits;
+        room.memory == 0 || running_ == 0 || (reserved_ <= room.memory && memory <= room.memory - reserved_);
+    return running_ < room.jobs && fits;
   });
   ++running_;
   reserved_ += memory;

@@ -107,7 +107,8 @@ std::vector<build::OpResult> build_all(const Prepared& prepared, const build::Wo
     }
   };
   std::vector<std::jthread> workers;
-  const std::size_t threads = std::min(count, static_cast<std::size_t>(workshop.slots.jobs()));
+  const std::size_t threads =
+      count < 2 ? count : std::min(count, static_cast<std::size_t>(workshop.slots.jobs()));
   for (std::size_t index = 1; index < threads; ++index) {
     workers.emplace_back(work);
   }
@@ -172,11 +173,15 @@ Built build_selected(Context& context, const Prepared& prepared, const BuildWish
   Built built;
   built.shared_caches = open_shared_caches(context);
   const build::Options options = options_of(wish, context.config);
-  const build::Limits limits = build::limits_of_this_process();
-  build::JobSlots slots(jobs_of(wish, context.config, limits), limits.memory / 10 * 9);
-  terminal.remark(terminal.styled_error(facts_line(prepared, context.environment), Style::dim) + " · " +
-                  counted(prepared.ops.size(), "op") + ", " +
-                  counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
+  build::JobSlots slots([&] {
+    const build::Limits limits = build::limits_of_this_process();
+    return build::JobSlots::Room{jobs_of(wish, context.config, limits), limits.memory / 10 * 9};
+  });
+  if (!terminal.options().quiet) {
+    terminal.remark(terminal.styled_error(facts_line(prepared, context.environment), Style::dim) + " · " +
+                    counted(prepared.ops.size(), "op") + ", " +
+                    counted(static_cast<std::uint64_t>(slots.jobs()), "job"));
+  }
   {
     BuildView view(terminal, context.environment, context.working_directory, widest_name(prepared.ops));
     const build::Workshop workshop{store,   built.shared_caches, context.processes, slots, view,

@@ -17,6 +17,13 @@ inline constexpr std::size_t digest_size = sizeof(Digest::bytes);
   return {reinterpret_cast<const char*>(digest.bytes.data()), digest_size};
 }
 
+/// `bytes`: digest_size of them.
+[[nodiscard]] inline Digest digest_in(const char* bytes) {
+  Digest digest;
+  std::memcpy(digest.bytes.data(), bytes, digest_size);
+  return digest;
+}
+
 template <typename Number> void append_number(std::string& bytes, Number value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }

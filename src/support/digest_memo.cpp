@@ -36,11 +36,7 @@ struct StoredRecord {
   [[nodiscard]] bool is_of(const FileIdentity& now) const {
     return std::memcmp(identity, encoded(now).data(), identity_size) == 0;
   }
-  [[nodiscard]] Digest content() const {
-    Digest digest;
-    std::memcpy(digest.bytes.data(), identity + identity_size, digest_size);
-    return digest;
-  }
+  [[nodiscard]] Digest content() const { return digest_in(identity + identity_size); }
 };
 
 /// The file as it was read. Empty when it is damaged.

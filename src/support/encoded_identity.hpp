@@ -29,4 +29,21 @@ using EncodedIdentity = std::array<char, identity_size>;
   return bytes;
 }
 
+/// `bytes`: identity_size of them.
+[[nodiscard]] inline FileIdentity decoded(const char* bytes) {
+  FileIdentity identity;
+  const auto take = [&bytes](auto& number) {
+    std::memcpy(&number, bytes, sizeof number);
+    bytes += sizeof number;
+  };
+  take(identity.device);
+  take(identity.inode);
+  take(identity.size);
+  take(identity.mtime_ns);
+  take(identity.ctime_ns);
+  take(identity.mode);
+  take(identity.owner);
+  return identity;
+}
+
 } // namespace dcuop

@@ -54,6 +54,12 @@ std::optional<Memo> read_memo(const std::filesystem::path& file) {
 }
 
 void write_memo(const std::filesystem::path& file, const Memo& memo) {
+  const auto has_zero = [](const Witness& witness) {
+    return witness.path.native().find('\0') != std::string::npos;
+  };
+  if (std::any_of(memo.witnesses.begin(), memo.witnesses.end(), has_zero)) {
+    return; // no file has such a name, so nothing could be remembered of it
+  }
   try {
     make_directories(file.parent_path(), 0700);
     static_cast<void>(try_write_file_atomic(file, memo_text(memo)));

@@ -1,99 +1,94 @@
 #include "memo_file.hpp"
 
-#include <limits>
-#include <stdexcept>
-
-#include <nlohmann/json.hpp>
-
-#include "dcuop/support/json_text.hpp"
+#include "byte_reader.hpp"
+#include "encoded_identity.hpp"
 
 namespace dcuop {
 
 namespace {
 
-using nlohmann::json;
+enum Flag : std::uint8_t { has_identity = 1, has_content = 2, is_settled = 4 };
 
-constexpr int memo_schema = 2;
-
-json to_json(const FileIdentity& identity) {
-  return {identity.device,   identity.inode, identity.size, identity.mtime_ns,
-          identity.ctime_ns, identity.mode,  identity.owner};
-}
-
-std::uint32_t short_from(const json& value) {
-  const std::uint64_t number = unsigned_from(value);
-  if (number > std::numeric_limits<std::uint32_t>::max()) {
-    throw std::invalid_argument("not an integer of 32 bits");
+void append(std::string& bytes, const Witness& witness) {
+  const int flags = (witness.identity ? has_identity : 0) | (witness.content ? has_content : 0) |
+                    (witness.settled ? is_settled : 0);
+  bytes.push_back(static_cast<char>(flags));
+  if (witness.identity) {
+    const EncodedIdentity identity = encoded(*witness.identity);
+    bytes.append(identity.data(), identity.size());
   }
-  return static_cast<std::uint32_t>(number);
-}
-
-FileIdentity identity_from(const json& fields) {
-  FileIdentity identity;
-  identity.device = unsigned_from(fields.at(0));
-  identity.inode = unsigned_from(fields.at(1));
-  identity.size = unsigned_from(fields.at(2));
-  identity.mtime_ns = signed_from(fields.at(3));
-  identity.ctime_ns = signed_from(fields.at(4));
-  identity.mode = short_from(fields.at(5));
-  identity.owner = short_from(fields.at(6));
-  return identity;
-}
-
-Memo memo_from_document(const json& document) {
-  Memo memo;
-  memo.value = unescaped_bytes(document.at("value").get_ref<const std::string&>());
-  for (const json& fields : document.at("witnesses")) {
-    Witness witness;
-    witness.path = unescaped_bytes(fields.at("path").get_ref<const std::string&>());
-    witness.settled = fields.at("settled").get<bool>();
-    if (!fields.at("identity").is_null()) {
-      witness.identity = identity_from(fields.at("identity"));
-    }
-    if (!fields.at("content").is_null()) {
-      witness.content = Digest::from_hex(fields.at("content").get_ref<const std::string&>());
-    }
-    memo.witnesses.push_back(std::move(witness));
+  if (witness.content) {
+    bytes.append(bytes_of(*witness.content));
   }
-  return memo;
+  bytes.append(witness.path.native()).push_back('\0');
+}
+
+std::optional<Witness> next_witness(ByteReader& reader) {
+  const std::optional<std::uint8_t> flags = reader.number<std::uint8_t>();
+  if (!flags || *flags > (has_identity | has_content | is_settled)) {
+    return std::nullopt;
+  }
+  Witness witness;
+  witness.settled = (*flags & is_settled) != 0;
+  if ((*flags & has_identity) != 0) {
+    const std::optional<std::string_view> identity = reader.bytes(identity_size);
+    if (!identity) {
+      return std::nullopt;
+    }
+    witness.identity = decoded(identity->data());
+  }
+  if ((*flags & has_content) != 0) {
+    const std::optional<std::string_view> digest = reader.bytes(digest_size);
+    if (!digest) {
+      return std::nullopt;
+    }
+    witness.content = digest_in(digest->data());
+  }
+  const std::optional<std::string_view> path = reader.text_with_zero();
+  if (!path) {
+    return std::nullopt;
+  }
+  witness.path = *path;
+  return witness;
 }
 
 } // namespace
 
 std::string memo_text(const Memo& memo) {
-  json witnesses = json::array();
+  std::string rest = DCUOP_VERSION;
+  rest.push_back('\0');
+  append_number(rest, std::uint64_t{memo.value.size()});
+  rest.append(memo.value);
   for (const Witness& witness : memo.witnesses) {
-    witnesses.push_back({{"path", escaped_bytes(witness.path.string())},
-                         {"identity", witness.identity ? to_json(*witness.identity) : json()},
-                         {"content", witness.content ? json(witness.content->hex()) : json()},
-                         {"settled", witness.settled}});
+    append(rest, witness);
   }
-  const json document = {{"schema", memo_schema},
-                         {"version", DCUOP_VERSION},
-                         {"value", escaped_bytes(memo.value)},
-                         {"witnesses", std::move(witnesses)}};
-  const std::string text = json_text(document);
-  return digest_of(text).hex() + "\n" + text;
+  return std::string(memo_magic).append(bytes_of(digest_of(rest))).append(rest);
 }
 
 std::optional<Memo> memo_from(std::string_view text) {
-  const std::size_t newline = text.find('\n');
-  if (newline == std::string_view::npos ||
-      digest_of(text.substr(newline + 1)).hex() != text.substr(0, newline)) {
+  ByteReader reader(text);
+  if (reader.bytes(memo_magic.size()) != memo_magic) {
     return std::nullopt;
   }
-  try {
-    const json document = json::parse(text.substr(newline + 1));
-    // What an answer's value looks like is the business of the version that wrote it.
-    if (document.at("schema") != memo_schema || document.at("version") != DCUOP_VERSION) {
+  const std::optional<std::string_view> checksum = reader.bytes(digest_size);
+  // What an answer's value looks like is the business of the version that wrote it.
+  if (checksum != bytes_of(digest_of(reader.rest())) || reader.text_with_zero() != DCUOP_VERSION) {
+    return std::nullopt;
+  }
+  const std::optional<std::uint64_t> size = reader.number<std::uint64_t>();
+  const std::optional<std::string_view> value = size ? reader.bytes(*size) : std::nullopt;
+  if (!value) {
+    return std::nullopt;
+  }
+  Memo memo{std::string(*value), {}};
+  while (!reader.rest().empty()) {
+    std::optional<Witness> witness = next_witness(reader);
+    if (!witness) {
       return std::nullopt;
     }
-    return memo_from_document(document);
-  } catch (const json::exception&) {
-    return std::nullopt;
-  } catch (const std::invalid_argument&) {
-    return std::nullopt;
+    memo.witnesses.push_back(std::move(*witness));
   }
+  return memo;
 }
 
 } // namespace dcuop

@@ -244,12 +244,10 @@ def records():
     save("asked_names", "packed", asked)
     save("asked_names", "text", b"/usr/include\0-op.h\0fstdio.h\0\0include\0dlib\0\0")
     identity = [2049, 131, 4096, 1700000000123456789, 1700000000123456789, 33188, 0]
-    memo = {"schema": 2, "version": "@version@", "value": '{"a":1}', "witnesses": [
-        {"path": "/usr/bin/c%2B%2B", "identity": identity, "content": digest, "settled": True},
-        {"path": "/opt/none", "identity": None, "content": None, "settled": False}]}
-    save("memo", "two_witnesses", json.dumps(memo))
-    save("memo", "none", json.dumps({**memo, "witnesses": []}))
     fixed = struct.pack("<5Q2I", *identity) + bytes(16)
+    memo = b"@version@\0" + struct.pack("<Q", 7) + b'{"a":1}'
+    save("memo", "two_witnesses", memo + b"\7" + fixed + b"/usr/bin/c++\0" + b"\0/opt/none\0")
+    save("memo", "none", memo)
     record = b"".join(struct.pack("<I", len(path)) + path + fixed for path in (b"/dev/null", b"/usr/bin/c++"))
     save("digest_memo", "two_records", struct.pack("<Q", 2) + record)
     save("digest_memo", "none", struct.pack("<Q", 0))
@@ -275,9 +273,8 @@ def records():
 def faults():
     """Small damaged files, each named for the fault that it would show again."""
     digest = "0123456789abcdef0123456789abcdef"
-    identity = [2049, 131, 1e300, 1, 1, 33188, 0]
-    save("memo", "size_is_a_float", json.dumps({"schema": 2, "version": "@version@", "value": "", "witnesses": [
-        {"path": "/a", "identity": identity, "content": digest, "settled": True}]}))
+    save("memo", "value_beyond_the_end", b"@version@\0" + struct.pack("<Q", 2**64 - 1))
+    save("memo", "no_such_flag", b"@version@\0" + struct.pack("<Q", 0) + b"\x80/a\0")
     save("input_set", "readers_are_a_float", json.dumps({
         "parts": ["a"], "inputs": [["", [["a", digest, 1e300]]]], "directories": [], "look_ups": [],
         "asked": "",

@@ -1,6 +1,7 @@
 // A memo file. Its digest is made right, as else the fuzzer would never get behind it; so is the version, which seeds
 // write as "@version@".
 
+#include "../../src/support/byte_reader.hpp"
 #include "../../src/support/memo_file.hpp"
 #include "fuzz.hpp"
 
@@ -12,7 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     text.replace(at, version.size(), DCUOP_VERSION);
   }
   static_cast<void>(memo_from(text));
-  if (const auto memo = memo_from(digest_of(text).hex() + "\n" + text)) {
+  const Digest digest = digest_of(text);
+  if (const auto memo = memo_from(std::string(memo_magic).append(bytes_of(digest)).append(text))) {
     const auto again = memo_from(memo_text(*memo));
     fuzz::require(again && again->value == memo->value && again->witnesses.size() == memo->witnesses.size(),
                   "what is written again is the same");

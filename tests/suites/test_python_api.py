@@ -127,7 +127,7 @@ def test_imports_what_the_program_names(tmp_path, environment, program, extensio
     )
     assert done.stdout.split() == ["7", "dcuop._loaded.e1.probe", "False"], done.stderr
     assert calls(tmp_path) == [
-        f"build {tmp_path}/some/op --python {PYTHON} --arch gfx906,gfx90a --force --json",
+        f"build {tmp_path}/some/op --python {PYTHON} --arch gfx906,gfx90a --force --json --quiet",
     ]
 
 

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,7 +25,13 @@ struct Limits {
 /// that is larger than all there is runs alone.
 class JobSlots {
  public:
-  JobSlots(int jobs, std::uint64_t memory) : jobs_(jobs), memory_(memory) {}
+  struct Room {
+    int jobs = 1;
+    std::uint64_t memory = 0; ///< bytes; 0: unlimited
+  };
+  JobSlots(int jobs, std::uint64_t memory) : ask_([=] { return Room{jobs, memory}; }) {}
+  /// `ask` is called once, and not before somebody needs to know: a hit does not.
+  explicit JobSlots(std::function<Room()> ask) : ask_(std::move(ask)) {}
 
   class Slot {
    public:
@@ -40,12 +47,15 @@ class JobSlots {
 
   /// Blocks. `memory`: what the job is expected to need, bytes.
   [[nodiscard]] Slot acquire(std::uint64_t memory);
-  [[nodiscard]] int jobs() const { return jobs_; }
-  [[nodiscard]] std::uint64_t memory() const { return memory_; }
+  [[nodiscard]] int jobs() { return room().jobs; }
+  [[nodiscard]] std::uint64_t memory() { return room().memory; }
 
  private:
-  int jobs_;
-  std::uint64_t memory_;
+  const Room& room();
+
+  std::function<Room()> ask_;
+  std::once_flag asked_;
+  Room room_;
   int running_ = 0;
   std::uint64_t reserved_ = 0;
   std::mutex mutex_;
