@@ -21,5 +21,8 @@ symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, m
 [[nodiscard]] std::vector<Rule> grid_rules();        ///< DCU93x: barriers across a grid
 [[nodiscard]] std::vector<Rule> release_rules();     ///< DCU95x: what a release needs
 [[nodiscard]] std::vector<Rule> reading_rules();     ///< DCU99x: what was not read, and allowances
+// DCU8xx: an Ascend SuperKernel. From DCU840 on: what its sources show.
+[[nodiscard]] std::vector<Rule> superkernel_rules();       ///< DCU80x, DCU81x: operators of a scope
+[[nodiscard]] std::vector<Rule> superkernel_build_rules(); ///< DCU82x, DCU83x: options, the data cache
 
 } // namespace dcuop::finding

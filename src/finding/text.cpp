@@ -66,7 +66,9 @@ constexpr std::array labels = {
     Label{"set", "已设置"},          Label{"loaded", "已加载"},
     Label{"message says", "消息说"}, Label{"here", "本机"},
     Label{"confidence", "可信度"},   Label{"followed by", "随后"},
-    Label{"code", "代码"},
+    Label{"code", "代码"},           Label{"operator", "算子"},
+    Label{"enters", "进入"},         Label{"source", "源码"},
+    Label{"option", "选项"},
 };
 
 /// As the table and the checks write it.
