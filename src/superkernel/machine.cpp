@@ -1,0 +1,275 @@
+#include "machine.hpp"
+
+#include <algorithm>
+
+namespace dcuop::superkernel {
+
+Machine::Machine(const Shape& shape, std::uint32_t resident, double start, Detail detail)
+    : shape_(shape), started_(resident), wave_(resident), start_(start),
+      is_timeline_(detail == Detail::timeline), aic_(shape.blocks * shape.cubes),
+      aiv_(shape.blocks * shape.vectors) {
+  for (std::vector<Core>* side : {&aic_, &aiv_}) {
+    for (Core& core : *side) {
+      core.time = start;
+    }
+  }
+}
+
+std::uint32_t Machine::core_count(Side side) const {
+  return static_cast<std::uint32_t>(cores(side).size());
+}
+
+std::uint32_t Machine::block_of(Side side, std::uint32_t core) const {
+  return side == Side::aic ? core : core / shape_.vectors;
+}
+
+bool Machine::has_started(Side side, std::uint32_t core) const {
+  return block_of(side, core) < started_;
+}
+
+std::uint32_t Machine::add_meet(Cause cause, std::uint32_t op, Side side, double delay) {
+  Meet meet;
+  meet.cause = cause;
+  meet.op = op;
+  meet.side = side;
+  meet.delay = delay;
+  meets_.push_back(std::move(meet));
+  return static_cast<std::uint32_t>(meets_.size() - 1);
+}
+
+void Machine::append(Side side, std::uint32_t core, const Instruction& instruction) {
+  cores(side)[core].program.push_back(instruction);
+}
+
+void Machine::run() {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Side side : {Side::aic, Side::aiv}) {
+      for (std::uint32_t core = 0; core < core_count(side); ++core) {
+        moved = (has_started(side, core) && advance(side, core)) || moved;
+      }
+    }
+  }
+}
+
+bool Machine::start_next_blocks() {
+  if (all_started() || wave_ == 0) {
+    return false;
+  }
+  const double now = end();
+  const std::uint32_t before = started_;
+  started_ = std::min(shape_.blocks, started_ + wave_);
+  for (const Side side : {Side::aic, Side::aiv}) {
+    for (std::uint32_t core = 0; core < core_count(side); ++core) {
+      if (block_of(side, core) >= before && has_started(side, core)) {
+        cores(side)[core].time = now;
+      }
+    }
+  }
+  return true;
+}
+
+double Machine::end() const {
+  double latest = start_;
+  for (const Side side : {Side::aic, Side::aiv}) {
+    for (std::uint32_t core = 0; core < core_count(side); ++core) {
+      if (has_started(side, core)) {
+        latest = std::max(latest, cores(side)[core].time);
+      }
+    }
+  }
+  return latest;
+}
+
+std::vector<Machine::Waiting> Machine::waiting() const {
+  std::vector<Waiting> result;
+  for (const Side side : {Side::aic, Side::aiv}) {
+    for (std::uint32_t index = 0; index < core_count(side); ++index) {
+      const Core& core = cores(side)[index];
+      if (has_started(side, index) && core.next < core.program.size()) {
+        result.push_back({side, index, &core.program[core.next]});
+      }
+    }
+  }
+  return result;
+}
+
+void Machine::release(const Waiting& waiting) {
+  Core& core = cores(waiting.side)[waiting.core];
+  const Instruction released = core.program[core.next];
+  ++core.next;
+  const auto next_is = [&](Do what) {
+    return core.next < core.program.size() && core.program[core.next].what == what &&
+           core.program[core.next].object == released.object;
+  };
+  // A synchronisation whose first half has no partner is over as a whole.
+  while (released.what == Do::wait_up &&
+         (next_is(Do::join_all) || next_is(Do::wait_all) || next_is(Do::set_down))) {
+    ++core.next;
+  }
+  while (released.what == Do::wait_count && next_is(Do::wait_count) &&
+         core.program[core.next].op == released.op) {
+    ++core.next;
+  }
+}
+
+bool Machine::advance(Side side, std::uint32_t index) {
+  Core& core = cores(side)[index];
+  const std::size_t before = core.next;
+  while (core.next < core.program.size() && execute(side, index, core.program[core.next])) {
+    ++core.next;
+  }
+  return core.next != before;
+}
+
+void Machine::until(Side side, std::uint32_t index, double time) {
+  double& own = cores(side)[index].time;
+  own = std::max(own, time);
+}
+
+bool Machine::execute(Side side, std::uint32_t index, const Instruction& instruction) {
+  if (instruction.what == Do::work) {
+    double& time = cores(side)[index].time;
+    if (is_timeline_ && instruction.duration > 0) {
+      spans_.push_back({instruction.op, side, index, instruction.span, time, time + instruction.duration});
+    }
+    time += instruction.duration;
+    return true;
+  }
+  if (instruction.what == Do::pass_by) {
+    passed_by_.insert(instruction.op);
+    return true;
+  }
+  return execute_set(side, index, instruction) || execute_wait(side, index, instruction);
+}
+
+void Machine::join_all(Side side, std::uint32_t index, Meet& meet) {
+  meet.has_come.resize(core_count(side), 0);
+  if (meet.has_come[index] != 0) {
+    return;
+  }
+  meet.has_come[index] = 1;
+  meet.time = std::max(meet.time, cores(side)[index].time);
+  if (++meet.came < core_count(side)) {
+    return;
+  }
+  if (is_timeline_) {
+    const bool is_barrier = meet.cause != Cause::sync_all && meet.cause != Cause::mode0;
+    meetings_.push_back({is_barrier                   ? Meeting::What::barrier
+                         : meet.cause == Cause::mode0 ? Meeting::What::mode0
+                                                      : Meeting::What::sync_all,
+                         meet.op, side, meet.time + meet.delay});
+  }
+}
+
+bool Machine::execute_set(Side side, std::uint32_t index, const Instruction& instruction) {
+  const double time = cores(side)[index].time;
+  if (instruction.what == Do::set_count) {
+    Counter& count = counter(instruction.object, side);
+    count.sets[index].push_back(instruction.op);
+    count.times[index].push_back(time);
+    return true;
+  }
+  if (instruction.what != Do::join_all && instruction.what != Do::set_down &&
+      instruction.what != Do::set_up && instruction.what != Do::ask) {
+    return false;
+  }
+  Meet& meet = meets_[instruction.object];
+  if (instruction.what == Do::join_all) {
+    join_all(side, index, meet);
+    return true;
+  }
+  // Only the first vector core of a block has a place in the cube core's queue.
+  if (instruction.what == Do::ask && index % shape_.vectors != 0) {
+    return true;
+  }
+  Meet::Sets& sets = instruction.what == Do::set_down ? meet.down : meet.up;
+  sets.count.resize(shape_.blocks, 0);
+  sets.time.resize(shape_.blocks, 0);
+  const std::uint32_t block = block_of(side, index);
+  ++sets.count[block];
+  const double since = meet.handed_on ? meets_[*meet.handed_on].time + meets_[*meet.handed_on].delay : time;
+  sets.time[block] = std::max(sets.time[block], since);
+  return true;
+}
+
+bool Machine::execute_wait(Side side, std::uint32_t index, const Instruction& instruction) {
+  if (instruction.what == Do::wait_count) {
+    return wait_count(side, index, instruction);
+  }
+  Meet& meet = meets_[instruction.object];
+  if (instruction.what == Do::wait_all) {
+    if (meet.came < core_count(side)) {
+      return false;
+    }
+    until(side, index, meet.time + meet.delay);
+    return true;
+  }
+  const std::uint32_t block = block_of(side, index);
+  const Meet::Sets& sets = instruction.what == Do::wait_down ? meet.down : meet.up;
+  const std::uint32_t came = block < sets.count.size() ? sets.count[block] : 0;
+  switch (instruction.what) {
+  case Do::wait_down:
+    if (came == 0) {
+      return false;
+    }
+    break;
+  case Do::wait_up:
+    if (came < shape_.vectors || shape_.vectors == 0) {
+      return false;
+    }
+    break;
+  case Do::serve:
+    if (came == 0) {
+      return false;
+    }
+    meet.asked.resize(core_count(Side::aiv), 0);
+    meet.asked[block * shape_.vectors] = 1;
+    break;
+  case Do::wait_reply:
+    if (index >= meet.asked.size() || meet.asked[index] == 0) {
+      return false;
+    }
+    break;
+  default:
+    return false;
+  }
+  until(side, index, sets.time[block]);
+  return true;
+}
+
+Machine::Counter& Machine::counter(std::uint32_t number, Side from) {
+  Counter& count = counters_[number];
+  count.sets.resize(core_count(from));
+  count.times.resize(core_count(from));
+  count.used.resize(core_count(from == Side::aic ? Side::aiv : Side::aic), 0);
+  return count;
+}
+
+bool Machine::wait_count(Side side, std::uint32_t index, const Instruction& instruction) {
+  const Side from = side == Side::aic ? Side::aiv : Side::aic;
+  Counter& count = counter(instruction.object, from);
+  const std::uint32_t block = block_of(side, index);
+  const std::uint32_t setters = from == Side::aic ? 1 : shape_.vectors;
+  const std::uint32_t place = count.used[index];
+  double time = 0;
+  std::uint32_t op = instruction.op;
+  for (std::uint32_t setter = block * setters; setter < (block + 1) * setters; ++setter) {
+    if (place >= count.sets[setter].size()) {
+      return false;
+    }
+    time = std::max(time, count.times[setter][place]);
+    op = count.sets[setter][place];
+  }
+  if (op > instruction.op && !is_timeline_) {
+    return false;
+  }
+  if (op != instruction.op) {
+    early_waits_[{instruction.object, instruction.op}].insert(index);
+  }
+  ++count.used[index];
+  until(side, index, time);
+  return true;
+}
+
+} // namespace dcuop::superkernel

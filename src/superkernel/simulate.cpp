@@ -1,0 +1,403 @@
+// The programs of the cores are those of the generated kernels:
+//   SyncAll, SetNextTaskStart, WaitPreTaskEnd: https://github.com/mirror-cann/asc-devkit,
+//     impl/basic_api/dav_c220/kernel_operator_sync_impl.h (SyncAllImpl, SuperKernelAutoSyncAll*, WaitPreTaskEndV2Impl)
+//   what is put between operators: https://github.com/mirror-cann/graph-autofusion,
+//     super_kernel/src/jit/superkernel/super_kernel.py and super_kernel_sub_op_infos.py
+#include "dcuop/superkernel/simulate.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "machine.hpp"
+#include "program.hpp"
+#include "simulate_shape.hpp"
+
+namespace dcuop::superkernel {
+
+namespace {
+
+Side other_side(Side side) {
+  return side == Side::aic ? Side::aiv : Side::aic;
+}
+
+/// One kernel, operator by operator: whoever does not get on is written down and let go.
+class VerdictRun {
+ public:
+  VerdictRun(const Scope& scope, const Options& options, const Kernel& kernel, Simulation& into)
+      : scope_(scope), kernel_(kernel), into_(into),
+        machine_(kernel.shape, kernel.resident, 0, Detail::verdicts),
+        program_(scope, options, kernel, machine_) {}
+
+  void run() {
+    const std::size_t count = kernel_.operators.size();
+    for (std::size_t at = 0; at < count; ++at) {
+      program_.append(at);
+      const std::optional<std::size_t> held_at = settle(at, at + 1 == count);
+      const std::size_t op = kernel_.operators[at];
+      if (!held_at || *held_at >= op) {
+        note_missing_vectors(op);
+      }
+      held_inside_ = is_held_inside_ ? held_at : std::nullopt;
+      if (held_at) {
+        std::copy_if(kernel_.operators.begin(), kernel_.operators.end(),
+                     std::back_inserter(into_.not_reached),
+                     [&](std::size_t later) { return later > *held_at; });
+        break;
+      }
+    }
+    note_early_waits();
+    for (const std::uint32_t op : machine_.passed_by()) {
+      add(op, Fault::wait_previous_uneven, first_side(op));
+    }
+    // What a core does that got ahead of the others is not what the operator does.
+    into_.faults.erase(std::remove_if(into_.faults.begin(), into_.faults.end(),
+                                      [&](const SimulatedFault& fault) {
+                                        return std::count(into_.not_reached.begin(), into_.not_reached.end(),
+                                                          fault.op) != 0;
+                                      }),
+                       into_.faults.end());
+  }
+
+ private:
+  SimulatedFault& add(std::size_t op, Fault fault, Side side) {
+    for (SimulatedFault& known : into_.faults) {
+      if (known.op == op && known.what.fault == fault && known.what.side == side && known.what.flag == 0) {
+        return known;
+      }
+    }
+    SimulatedFault found;
+    found.op = op;
+    found.what.fault = fault;
+    found.what.side = side;
+    found.waiting.side = found.missing.side = side;
+    into_.faults.push_back(found);
+    return into_.faults.back();
+  }
+
+  /// Runs to the end of what was appended. The operator at or behind which blocks that have no core are waited for.
+  std::optional<std::size_t> settle(std::size_t at, bool is_last) {
+    while (true) {
+      machine_.run();
+      const std::vector<Machine::Waiting> waiting = machine_.waiting();
+      if (waiting.empty()) {
+        if (kernel_.resident == 0) {
+          add(kernel_.operators[at], Fault::device_short, Side::aiv);
+          return kernel_.operators[at];
+        }
+        // The rest of a kernel that nothing holds up runs in the cores that become free.
+        if (!is_last || !machine_.start_next_blocks()) {
+          return std::nullopt;
+        }
+      } else if (const std::optional<std::size_t> held_at = let_go(waiting)) {
+        return held_at;
+      }
+    }
+  }
+
+  /// Of those that wait, the ones at the first thing that the operator synchronises with: the others wait for them.
+  std::optional<std::size_t> let_go(const std::vector<Machine::Waiting>& waiting) {
+    const auto place = [](const Machine::Waiting& one) {
+      return std::make_pair(one.instruction->op, one.instruction->phase);
+    };
+    const auto first = place(*std::min_element(
+        waiting.begin(), waiting.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); }));
+    std::vector<Machine::Waiting> stuck;
+    std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(stuck),
+                 [&](const Machine::Waiting& one) { return place(one) == first; });
+    for (const Machine::Waiting& one : stuck) {
+      if (waits_for_unstarted(one)) {
+        const Meet& meet = machine_.meet(one.instruction->object);
+        add(meet.op, Fault::device_short, Side::aiv);
+        is_held_inside_ = meet.cause == Cause::mode0 || meet.cause == Cause::sync_all;
+        return meet.op;
+      }
+    }
+    for (const Machine::Waiting& one : stuck) {
+      note(one);
+    }
+    for (const Machine::Waiting& one : stuck) {
+      machine_.release(one);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<std::uint32_t> absent(const Meet& meet) const {
+    std::vector<std::uint32_t> cores;
+    for (std::uint32_t core = 0; core < machine_.core_count(meet.side); ++core) {
+      if (core >= meet.has_come.size() || meet.has_come[core] == 0) {
+        cores.push_back(core);
+      }
+    }
+    return cores;
+  }
+
+  [[nodiscard]] bool waits_for_unstarted(const Machine::Waiting& one) const {
+    if (one.instruction->what != Do::wait_all) {
+      return false;
+    }
+    const Meet& meet = machine_.meet(one.instruction->object);
+    const std::vector<std::uint32_t> cores = absent(meet);
+    return std::any_of(cores.begin(), cores.end(),
+                       [&](std::uint32_t core) { return !machine_.has_started(meet.side, core); });
+  }
+
+  void note(const Machine::Waiting& one) {
+    const Instruction& instruction = *one.instruction;
+    if (instruction.what == Do::wait_count) {
+      note_counter(one);
+      return;
+    }
+    const Meet& meet = machine_.meet(instruction.object);
+    switch (meet.cause) {
+    case Cause::matmul:
+      note_waiting(add(meet.op, Fault::matmul_unguarded, one.side), one);
+      return;
+    case Cause::pair:
+      note_waiting(add(meet.op, Fault::pair_guarded, one.side), one);
+      return;
+    case Cause::mode0:
+      note_all(add(meet.op, Fault::mode0_short, one.side), one, meet);
+      return;
+    case Cause::sync_all:
+      note_sync_all(one, meet);
+      return;
+    case Cause::boundary:
+    case Cause::full_barrier:
+    case Cause::debug_barrier:
+    case Cause::counter:
+      add(meet.op, Fault::set_next_uneven, first_side(meet.op));
+      return;
+    }
+  }
+
+  [[nodiscard]] Side first_side(std::size_t op) const {
+    return uses(scope_.operators[op].type, Side::aic) ? Side::aic : Side::aiv;
+  }
+
+  static void note_waiting(SimulatedFault& fault, const Machine::Waiting& one) {
+    std::vector<std::uint32_t>& cores = fault.waiting.cores;
+    if (std::find(cores.begin(), cores.end(), one.core) == cores.end()) {
+      cores.push_back(one.core);
+    }
+    fault.what.waiting = static_cast<std::uint32_t>(cores.size());
+  }
+
+  void note_all(SimulatedFault& fault, const Machine::Waiting& one, const Meet& meet) const {
+    note_waiting(fault, one);
+    fault.what.expected = machine_.core_count(meet.side);
+    fault.missing = {meet.side, absent(meet)};
+  }
+
+  void note_sync_all(const Machine::Waiting& one, const Meet& meet) {
+    const KernelType type = scope_.operators[meet.op].type;
+    if (one.instruction->what == Do::wait_all) {
+      // Cores that entered the operator and did not come have a path around it.
+      const std::vector<std::uint32_t> missing = absent(meet);
+      const bool is_skipped = std::all_of(missing.begin(), missing.end(), [&](std::uint32_t core) {
+        return program_.enters(meet.op, meet.side, core);
+      });
+      note_all(add(meet.op, is_skipped ? Fault::sync_all_skipped : Fault::sync_all_short, one.side), one,
+               meet);
+    } else if (!uses(type, other_side(one.side))) {
+      note_waiting(add(meet.op, Fault::sync_all_one_sided, one.side), one);
+    }
+    // Else a vector core that waits for a cube core, which waits for the others.
+  }
+
+  void note_counter(const Machine::Waiting& one) {
+    const std::uint32_t flag = one.instruction->object / 2;
+    for (SimulatedFault& known : into_.faults) {
+      if (known.op == one.instruction->op && known.what.fault == Fault::flag_short &&
+          known.what.flag == flag && known.what.side == one.side) {
+        note_waiting(known, one);
+        return;
+      }
+    }
+    SimulatedFault found;
+    found.op = one.instruction->op;
+    found.what = {Fault::flag_short, one.side, 0, 0, flag};
+    found.waiting.side = one.side;
+    note_waiting(found, one);
+    into_.faults.push_back(found);
+  }
+
+  void note_missing_vectors(std::size_t op) {
+    if (const std::uint32_t missing = program_.missing_vectors(op); missing > 0) {
+      SimulatedFault& fault = add(op, Fault::vector_missing, Side::aiv);
+      fault.what.waiting = missing;
+      fault.what.expected = 2 * missing;
+    }
+  }
+
+  void note_early_waits() {
+    for (const auto& [where, cores] : machine_.early_waits()) {
+      if (held_inside_ == where.second) {
+        continue; // behind the place at which the operator is held
+      }
+      SimulatedFault found;
+      found.op = where.second;
+      const Side side = where.first % 2 == 0 ? Side::aiv : Side::aic;
+      found.what = {Fault::flag_early, side, static_cast<std::uint32_t>(cores.size()), 0, where.first / 2};
+      found.waiting = {side, {cores.begin(), cores.end()}};
+      into_.faults.push_back(found);
+    }
+  }
+  const Scope& scope_;
+  const Kernel& kernel_;
+  Simulation& into_;
+  Machine machine_;
+  Program program_;
+  bool is_held_inside_ = false;            ///< by a synchronisation of the operator itself
+  std::optional<std::size_t> held_inside_; ///< which one
+};
+
+// All operators under way at once -----------------------------------------------------------------------------------
+
+std::string place_text(const Machine& machine, const Instruction& instruction) {
+  if (instruction.what == Do::wait_count) {
+    return "flag " + std::to_string(instruction.object / 2);
+  }
+  switch (machine.meet(instruction.object).cause) {
+  case Cause::matmul:
+    return "Matmul";
+  case Cause::pair:
+    return "CrossCoreWaitFlag";
+  case Cause::mode0:
+    return "CrossCoreWaitFlag mode 0";
+  case Cause::sync_all:
+    return "SyncAll";
+  case Cause::boundary:
+  case Cause::full_barrier:
+  case Cause::debug_barrier:
+  case Cause::counter:
+    break;
+  }
+  return "barrier";
+}
+
+void add_stand(Run& run, std::size_t op, const std::string& at, Side side, std::uint32_t core) {
+  for (Stand& stand : run.stands) {
+    if (stand.op == op && stand.at == at && stand.cores.side == side) {
+      stand.cores.cores.push_back(core);
+      return;
+    }
+  }
+  run.stands.push_back({op, at, {side, {core}}});
+}
+
+void note_standstill(const Machine& machine, const Kernel& kernel, Run& run) {
+  for (const Machine::Waiting& one : machine.waiting()) {
+    const Instruction& instruction = *one.instruction;
+    const std::size_t op =
+        instruction.what == Do::wait_count ? instruction.op : machine.meet(instruction.object).op;
+    add_stand(run, op, place_text(machine, instruction), one.side, one.core);
+  }
+  for (const Side side : {Side::aic, Side::aiv}) {
+    for (std::uint32_t core = 0; core < machine.core_count(side); ++core) {
+      if (!machine.has_started(side, core)) {
+        add_stand(run, kernel.operators.front(), "no core", side, core);
+      }
+    }
+  }
+}
+
+Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, double start) {
+  Run run;
+  run.operators = kernel.operators;
+  run.aic = kernel.shape.blocks * kernel.shape.cubes;
+  run.aiv = kernel.shape.blocks * kernel.shape.vectors;
+  run.start = start;
+  Machine machine(kernel.shape, kernel.resident, start, Detail::timeline);
+  Program program(scope, options, kernel, machine);
+  for (std::size_t at = 0; at < kernel.operators.size(); ++at) {
+    program.append(at);
+  }
+  do {
+    machine.run();
+  } while (machine.waiting().empty() && machine.start_next_blocks());
+  run.is_finished = machine.waiting().empty() && machine.all_started();
+  run.end = machine.end();
+  run.spans = machine.spans();
+  run.meetings = machine.meetings();
+  if (!run.is_finished) {
+    note_standstill(machine, kernel, run);
+    // As long again as has passed, so that a picture shows it.
+    const double shown = std::max(run.end + (run.end - start) * 0.15, run.end + 1);
+    std::map<std::pair<Side, std::uint32_t>, double> busy_until;
+    for (const Span& span : machine.spans()) {
+      double& until = busy_until[{span.side, span.core}];
+      until = std::max(until, span.end);
+    }
+    for (const Stand& stand : run.stands) {
+      for (const std::uint32_t core : stand.cores.cores) {
+        const auto busy = busy_until.find({stand.cores.side, core});
+        const double since = busy == busy_until.end() ? start : busy->second;
+        run.spans.push_back({stand.op, stand.cores.side, core, Span::What::stuck, since, shown});
+      }
+    }
+    run.end = shown;
+  }
+  return run;
+}
+
+} // namespace
+
+Simulation simulate(const Scope& scope, Detail detail) {
+  const Options options = parse_options(scope);
+  const std::vector<Kernel> kernels = kernels_of(scope, options);
+  Simulation simulation;
+  for (const Kernel& kernel : kernels) {
+    VerdictRun(scope, options, kernel, simulation).run();
+  }
+  std::stable_sort(simulation.faults.begin(), simulation.faults.end(),
+                   [](const SimulatedFault& a, const SimulatedFault& b) { return a.op < b.op; });
+  simulation.clashes = simulated_clashes(scope, kernels);
+  simulation.has_all_times = std::all_of(scope.operators.begin(), scope.operators.end(),
+                                         [](const Operator& op) { return op.times.has_value(); });
+  if (detail == Detail::verdicts) {
+    for (const Kernel& kernel : kernels) {
+      Run run;
+      run.aic = kernel.shape.blocks * kernel.shape.cubes;
+      run.aiv = kernel.shape.blocks * kernel.shape.vectors;
+      run.operators = kernel.operators;
+      simulation.runs.push_back(run);
+    }
+    return simulation;
+  }
+  double now = 0;
+  bool stopped = false;
+  for (const Kernel& kernel : kernels) {
+    if (stopped) {
+      Run run;
+      run.operators = kernel.operators;
+      run.is_started = false;
+      simulation.runs.push_back(run);
+      continue;
+    }
+    simulation.runs.push_back(timed_run(scope, options, kernel, now));
+    now = simulation.runs.back().end + scope.platform.launch_gap_us.value_or(0);
+    stopped = !simulation.runs.back().is_finished;
+  }
+  return simulation;
+}
+
+std::string ranges_text(const std::vector<std::uint32_t>& cores) {
+  std::string text;
+  for (std::size_t i = 0; i < cores.size();) {
+    std::size_t last = i;
+    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) {
+      ++last;
+    }
+    text += (text.empty() ? "" : ", ") + std::to_string(cores[i]);
+    if (last > i) {
+      text += "-" + std::to_string(cores[last]);
+    }
+    i = last + 1;
+  }
+  return text;
+}
+
+} // namespace dcuop::superkernel
