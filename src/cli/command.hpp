@@ -72,6 +72,7 @@ void add_doctor(Commands& commands);
 void add_rule(Commands& commands);
 void add_check(Commands& commands);
 void add_inspect(Commands& commands);
+void add_superkernel(Commands& commands);
 void add_verify(Commands& commands);
 
 } // namespace dcuop::cli

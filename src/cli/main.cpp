@@ -151,10 +151,21 @@ struct Subcommand {
 
 /// In the order of --help.
 constexpr Subcommand subcommands[] = {
-    {"new", add_new},         {"build", add_build},   {"list", add_list}, {"clean", add_clean},
-    {"cache", add_cache},     {"doctor", add_doctor}, {"rule", add_rule}, {"check", add_check},
-    {"inspect", add_inspect}, {"verify", add_verify}, {"env", add_env},   {"key", add_key},
-    {"explain", add_explain}, {"config", add_config},
+    {"new", add_new},
+    {"build", add_build},
+    {"list", add_list},
+    {"clean", add_clean},
+    {"cache", add_cache},
+    {"doctor", add_doctor},
+    {"rule", add_rule},
+    {"check", add_check},
+    {"inspect", add_inspect},
+    {"verify", add_verify},
+    {"superkernel", add_superkernel},
+    {"env", add_env},
+    {"key", add_key},
+    {"explain", add_explain},
+    {"config", add_config},
 };
 
 /// The one that `first` names, else all: describing every option of every subcommand is a sixth of the work of a hit.

@@ -8,8 +8,12 @@
 namespace dcuop::cli {
 
 void add_sarif_option(CLI::App& subcommand, bool& into) {
+  CLI::App* program = subcommand.get_parent();
+  while (program->get_parent() != nullptr) {
+    program = program->get_parent();
+  }
   subcommand.add_flag("--sarif", into, "The findings as SARIF 2.1.0 on stdout")
-      ->excludes(subcommand.get_parent()->get_option("--json"));
+      ->excludes(program->get_option("--json"));
 }
 
 void answer_sarif(Context& context, const std::vector<finding::Finding>& findings) {

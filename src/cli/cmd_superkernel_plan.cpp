@@ -1,0 +1,94 @@
+// dcuop superkernel plan: what a described scope becomes, before anything is compiled.
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "report_text.hpp"
+#include "sarif.hpp"
+#include "superkernel_group.hpp"
+#include "superkernel_view.hpp"
+
+#include "dcuop/superkernel/plan.hpp"
+#include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
+#include "dcuop/support/text.hpp"
+
+namespace dcuop::cli {
+namespace {
+
+struct PlanRequest {
+  std::string scope;
+  std::string svg;
+  bool simulate = false;
+  bool sarif = false;
+};
+
+void write_timeline(Context& context, const PlanRequest& request, const superkernel::Scope& scope,
+                    const superkernel::Plan& plan, const superkernel::Simulation& simulation) {
+  const fs::path path = absolute_from(request.svg, context.working_directory);
+  write_file_atomic(path, superkernel::timeline_svg(scope, plan, simulation));
+  context.terminal.remark(
+      "timeline: " + shortened(path, context.environment) +
+      (simulation.has_all_times ? "" : " (to no scale: not every operator has times_us)"));
+}
+
+ExitCode run_plan(Context& context, const PlanRequest& request) {
+  const superkernel::Scope scope =
+      superkernel::read_scope(absolute_from(request.scope, context.working_directory));
+  const superkernel::Plan plan = superkernel::make_plan(scope);
+  std::optional<superkernel::Simulation> simulation;
+  if (request.simulate || !request.svg.empty()) {
+    simulation = superkernel::simulate(scope, superkernel::Detail::timeline);
+  }
+  if (!request.svg.empty()) {
+    write_timeline(context, request, scope, plan, *simulation);
+  }
+  const superkernel::Simulation* shown = request.simulate ? &*simulation : nullptr;
+  if (request.sarif) {
+    answer_sarif(context, plan.findings);
+  } else if (context.json()) {
+    context.terminal.answer(json_text(superkernel::to_json(scope, plan, shown), 2));
+  } else {
+    const ReportStyle style{context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en,
+                            context.terminal.options().verbose, context.environment.get("HOME").value_or("")};
+    print_plan(context.terminal, scope, plan, style);
+    if (shown != nullptr) {
+      print_simulation(context.terminal, scope, plan, *shown, style.language);
+    }
+  }
+  return finding::has_error(plan.findings) ? ExitCode::failed : ExitCode::ok;
+}
+
+constexpr const char* footer =
+    "Examples:\n"
+    "  dcuop superkernel plan scope.toml               launch, verdicts, fixes, options, what it saves\n"
+    "  dcuop superkernel plan scope.toml --simulate    who waits for whom\n"
+    "  dcuop superkernel plan scope.toml --svg t.svg   cores by time, as a picture\n"
+    "  dcuop superkernel plan scope.toml --json        the fields are in docs/json.md\n"
+    "\n"
+    "docs/superkernel.example.toml has every key of a scope. Exit 1: an operator waits for ever or computes\n"
+    "with the wrong cores, or the back end does not build the scope. Nothing is run on a device.";
+
+} // namespace
+
+void add_superkernel_plan(Commands& commands, CLI::App& group) {
+  auto request = std::make_shared<PlanRequest>();
+  CLI::App* const plan =
+      group.add_subcommand("plan", "Launch, verdict and fix of each operator, options, savings");
+  plan->fallthrough();
+  plan->footer(footer);
+  plan->add_option("SCOPE", request->scope, "The scope's description, e.g. scope.toml")
+      ->required()
+      ->type_name("");
+  plan->add_flag("--simulate", request->simulate, "Run the cores as state machines: who waits for whom");
+  plan->add_option("--svg", request->svg, "Write the simulated timeline as a picture")->type_name("FILE");
+  add_sarif_option(*plan, request->sarif);
+  commands.run(plan, [request](Context& context) { return run_plan(context, *request); });
+}
+
+} // namespace dcuop::cli
