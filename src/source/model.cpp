@@ -11,6 +11,7 @@
 namespace dcuop::source {
 namespace {
 
+constexpr std::size_t most_meant = 64; // of one name in other files: beyond, none of them is meant by a call
 constexpr std::size_t largest_file = 8U << 20U; // beyond, a file is generated or no source
 
 void read_one(File& file, const Dialect& dialect) {
@@ -227,7 +228,11 @@ void Model::index() {
     Named& named = by_name_[function->name];
     named.all.push_back(function.get());
     named.of_file[function->file].push_back(function.get());
-    named.of_directory[function->file->directory].push_back(function.get());
+    std::filesystem::path directory = function->file->directory;
+    for (bool more = true; more; directory = directory.parent_path()) {
+      named.of_directory[directory.native()].push_back(function.get());
+      more = directory.has_relative_path();
+    }
   }
   for (const Declared& one : declared_) {
     declared_by_name_.emplace(one.name, &one);
@@ -249,8 +254,11 @@ std::vector<const Function*> Model::named(std::string_view name, const File* fro
     if (const auto near = named.of_file.find(from); near != named.of_file.end()) {
       return near->second;
     }
-    if (const auto near = named.of_directory.find(from->directory); near != named.of_directory.end()) {
-      return near->second;
+    for (auto directory = from->directory; directory.has_relative_path();
+         directory = directory.parent_path()) {
+      if (const auto near = named.of_directory.find(directory.native()); near != named.of_directory.end()) {
+        return near->second.size() > most_meant ? std::vector<const Function*>() : near->second;
+      }
     }
   }
   return named.all;
@@ -302,14 +310,14 @@ const std::vector<const Function*>& Model::callees(const Call& call) const {
     if (in_file != named.of_file.end()) {
       add_taking(call, in_file->second, all);
     }
-    if (all.empty() && call.file != nullptr) {
-      const auto beside = named.of_directory.find(call.file->directory);
+    std::filesystem::path directory = call.file == nullptr ? "/" : call.file->directory;
+    for (bool more = all.empty(); more && all.empty(); directory = directory.parent_path()) {
+      const auto beside = named.of_directory.find(directory.native());
       if (beside != named.of_directory.end()) {
-        add_taking(call, beside->second, all);
+        more = beside->second.size() <= most_meant;
+        add_taking(call, more ? beside->second : std::vector<const Function*>(), all);
       }
-    }
-    if (all.empty()) {
-      add_taking(call, named.all, all);
+      more = more && directory.has_relative_path();
     }
   }
   if (all.empty() && applies) {

@@ -113,8 +113,8 @@ class Model {
   [[nodiscard]] std::vector<const Function*> named(std::string_view name) const;
   /// The nearest of them to a file: see callees().
   [[nodiscard]] std::vector<const Function*> named(std::string_view name, const File* from) const;
-  /// Those that a call may mean, by its name and its number of arguments: of its file, else of that file's directory,
-  /// else of any, as operators beside one another use the same names.
+  /// Those that a call may mean, by its name and its number of arguments: of its file, else of that file's directory and
+  /// below, else of the directory above, and so on, as operators beside one another use the same names.
   [[nodiscard]] const std::vector<const Function*>& callees(const Call& call) const;
 
   /// The type that a name was declared with, seen from a place in `function`; "" when it is not known. Locals go before
@@ -137,7 +137,7 @@ class Model {
   struct Named {
     std::vector<const Function*> all;
     std::map<const File*, std::vector<const Function*>> of_file;
-    std::map<std::filesystem::path, std::vector<const Function*>> of_directory;
+    std::map<std::string, std::vector<const Function*>> of_directory; ///< and below
   };
   void add_taking(const Call& call, const std::vector<const Function*>& among,
                   std::vector<const Function*>& into) const;
