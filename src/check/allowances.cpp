@@ -1,6 +1,8 @@
 // DCU99x: what the sources allow, and what of them was not read.
 #include <algorithm>
 
+#include "dcuop/support/files.hpp"
+#include "python_text.hpp"
 #include "sources.hpp"
 
 namespace dcuop::check {
@@ -69,52 +71,112 @@ void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allo
   into.push_back(std::move(allowance));
 }
 
+bool names(const Allowance& allowance, const finding::Finding& finding) {
+  const finding::Rule* known = finding::find_rule(finding.rule);
+  return std::any_of(allowance.rules.begin(), allowance.rules.end(), [&](const std::string& rule) {
+    return rule == finding.rule || (known != nullptr && rule == known->name);
+  });
+}
+
 /// The line that it is about: its own, or the next that is no comment.
 bool covers(const Allowance& allowance, const finding::Finding& finding) {
-  if (std::none_of(allowance.rules.begin(), allowance.rules.end(), [&](const std::string& rule) {
-        const finding::Rule* known = finding::find_rule(finding.rule);
-        return rule == finding.rule || (known != nullptr && rule == known->name);
-      })) {
-    return false;
+  return names(allowance, finding) &&
+         (finding.line == allowance.line ||
+          (allowance.alone && finding.line > allowance.line && finding.line <= allowance.reaches));
+}
+
+/// Those of one file.
+struct Allowed {
+  std::filesystem::path path;
+  std::vector<Allowance> all;
+  bool is_judged = true; ///< one that is of no use is said
+  bool is_whole = false; ///< they are about the operator too, for findings that have no line
+};
+
+/// A text that is no C++ source, whose comments begin with #.
+Allowed allowed_in_text(const std::filesystem::path& path) {
+  Allowed allowed{path, {}, true, true};
+  File file;
+  file.path = path;
+  file.text = read_file(path).value_or("");
+  file.line_starts = {0};
+  for (std::size_t at = file.text.find('\n'); at != std::string::npos; at = file.text.find('\n', at + 1)) {
+    file.line_starts.push_back(static_cast<Offset>(at + 1));
   }
-  return finding.line == allowance.line ||
-         (allowance.alone && finding.line > allowance.line && finding.line <= allowance.reaches);
+  for (const auto& [begin, end] : python_comments(file.text)) {
+    read_allowance(file, static_cast<Offset>(begin), static_cast<Offset>(end), allowed.all);
+  }
+  return allowed;
+}
+
+std::vector<Allowed> allowed_in(const Sources& sources) {
+  std::vector<Allowed> files;
+  for (const auto& file : sources.model.files()) {
+    Allowed allowed{file->path, {}, !file->is_included, false};
+    for (const auto& comment : file->masked.comments) {
+      read_allowance(*file, comment.begin, comment.end, allowed.all);
+    }
+    files.push_back(std::move(allowed));
+  }
+  if (sources.request.release) { // without it nothing in them is judged
+    for (const auto& path : sources.request.files) {
+      if (path.extension() == ".py") {
+        files.push_back(allowed_in_text(path));
+      }
+    }
+    if (!sources.request.manifest.empty()) {
+      files.push_back(allowed_in_text(sources.request.manifest));
+    }
+  }
+  return files;
+}
+
+Allowance* allowing(std::map<std::string, Allowed*>& by_path, std::vector<Allowed>& files,
+                    const finding::Finding& finding) {
+  if (const auto here = by_path.find(finding.subject); here != by_path.end()) {
+    for (Allowance& allowance : here->second->all) {
+      if (covers(allowance, finding)) {
+        return &allowance;
+      }
+    }
+  }
+  for (Allowed& file : files) {
+    for (Allowance& allowance : file.all) {
+      if (finding.line == 0 && file.is_whole && names(allowance, finding)) {
+        return &allowance;
+      }
+    }
+  }
+  return nullptr;
 }
 
 } // namespace
 
 std::size_t apply_allowances(const Sources& sources, Findings& findings) {
-  std::map<std::string, std::vector<Allowance>> allowances;
-  for (const auto& file : sources.model.files()) {
-    for (const auto& comment : file->masked.comments) {
-      read_allowance(*file, comment.begin, comment.end, allowances[file->path.string()]);
-    }
+  std::vector<Allowed> files = allowed_in(sources);
+  std::map<std::string, Allowed*> by_path;
+  for (Allowed& file : files) {
+    by_path[file.path.string()] = &file;
   }
   const std::size_t before = findings.all.size();
   findings.remove_if([&](const finding::Finding& finding) {
-    const auto here = allowances.find(finding.subject);
-    if (here == allowances.end()) {
-      return false;
+    Allowance* allowance = allowing(by_path, files, finding);
+    if (allowance != nullptr) {
+      allowance->used = true;
     }
-    for (Allowance& allowance : here->second) {
-      if (covers(allowance, finding)) {
-        allowance.used = true;
-        return !allowance.reason.empty();
-      }
-    }
-    return false;
+    return allowance != nullptr && !allowance->reason.empty();
   });
   const std::size_t allowed = before - findings.all.size();
-  for (const auto& file : sources.model.files()) {
-    for (const Allowance& allowance : allowances[file->path.string()]) {
+  for (const Allowed& file : files) {
+    for (const Allowance& allowance : file.all) {
       std::string rules;
       for (const std::string& rule : allowance.rules) {
         rules += (rules.empty() ? "" : ", ") + rule;
       }
       if (allowance.used && allowance.reason.empty()) {
-        findings.add("DCU990", file->path, allowance.line, {{"rules", rules}});
-      } else if (!allowance.used && !file->is_included) {
-        findings.add("DCU991", file->path, allowance.line, {{"rules", rules}});
+        findings.add("DCU990", file.path, allowance.line, {{"rules", rules}});
+      } else if (!allowance.used && file.is_judged) {
+        findings.add("DCU991", file.path, allowance.line, {{"rules", rules}});
       }
     }
   }

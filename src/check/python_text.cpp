@@ -34,7 +34,32 @@ std::size_t string_end(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+/// Calls comment(begin, end) and string(begin, end) for those of the text, in order.
+template <class Comment, class String> void scan(std::string_view text, Comment comment, String string) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '#') {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      comment(at, end);
+      at = end;
+    } else if (text[at] == '"' || text[at] == '\'') {
+      const std::size_t end = string_end(text, at);
+      string(at, end);
+      at = end;
+    } else {
+      ++at;
+    }
+  }
+}
+
 } // namespace
+
+std::vector<std::pair<std::size_t, std::size_t>> python_comments(std::string_view text) {
+  std::vector<std::pair<std::size_t, std::size_t>> all;
+  scan(
+      text, [&](std::size_t begin, std::size_t end) { all.emplace_back(begin, end); },
+      [](std::size_t, std::size_t) {});
+  return all;
+}
 
 std::string python_code(std::string_view text) {
   std::string code(text);
@@ -43,24 +68,14 @@ std::string python_code(std::string_view text) {
       code[begin] = code[begin] == '\n' ? '\n' : ' ';
     }
   };
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] == '#') {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
+  scan(text, blank, [&](std::size_t at, std::size_t end) {
+    // A string that is a statement: nothing but space before it on its line.
+    const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    const bool begins = text.substr(line, at - line).find_first_not_of(" \trRuU") == std::string_view::npos;
+    if (begins && text.substr(at, 3) == std::string(3, text[at])) {
       blank(at, end);
-      at = end;
-    } else if (text[at] == '"' || text[at] == '\'') {
-      const std::size_t end = string_end(text, at);
-      // A string that is a statement: nothing but space before it on its line.
-      const std::size_t line = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-      const bool begins = text.substr(line, at - line).find_first_not_of(" \trRuU") == std::string_view::npos;
-      if (begins && text.substr(at, 3) == std::string(3, text[at])) {
-        blank(at, end);
-      }
-      at = end;
-    } else {
-      ++at;
     }
-  }
+  });
   return code;
 }
 

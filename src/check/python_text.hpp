@@ -5,9 +5,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace dcuop::check {
 
+/// Where comments stand: [begin, end) of each, the # included. Also of TOML, whose strings are near enough.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> python_comments(std::string_view text);
 /// The text without comments and docstrings; as long, and with the same lines. Strings that are values stay.
 [[nodiscard]] std::string python_code(std::string_view text);
 /// Integers that stand in code: 257, 65_537, (1 << 31) as its parts.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <sstream>
 
 #include "dcuop/support/files.hpp"
 #include "python_text.hpp"
@@ -102,6 +103,18 @@ class Release {
     findings_.add(rule, place, 0, std::move(values));
   }
 
+  /// A line of the manifest, so that comments do not count.
+  [[nodiscard]] bool has_table(std::string_view header) const {
+    std::istringstream lines(manifest_);
+    for (std::string line; std::getline(lines, line);) {
+      const auto first = line.find_first_not_of(" \t");
+      if (first != std::string::npos && std::string_view(line).substr(first).starts_with(header)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   void loader() {
     const bool checks = any([](const PythonFile& file) {
       const bool by_dcuop = has_word(file.code, "load_op") || contains(file.code, "dcuop.load") ||
@@ -151,13 +164,14 @@ class Release {
 
   void benchmarks() {
     const bool micro = any([](const PythonFile& file) { return file.is_benchmark; });
-    if (!contains(manifest_, "[verify.micro") && !micro) {
+    // dcuop verify measures each function of the contract; [verify.micro] only says at which sizes.
+    if (!has_table("[[verify.function]]") && !micro) {
       put("DCU955");
     }
     const bool whole = any([](const PythonFile& file) {
       return contains_any(file.name, {"e2e", "end_to_end"});
     });
-    if (!contains(manifest_, "[verify.e2e") && !whole) {
+    if (!has_table("[verify.e2e]") && !whole) {
       put("DCU956");
     }
     for (const PythonFile& file : python_) {

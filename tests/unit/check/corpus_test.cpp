@@ -10,6 +10,7 @@
 
 #include "dcuop/check/check.hpp"
 #include "dcuop/support/environment.hpp"
+#include "dcuop/support/files.hpp"
 #include "dcuop/support/temporary_directory.hpp"
 
 namespace dcuop::check {
@@ -155,6 +156,47 @@ TEST(ReleaseChecklist, NamesWhatIsMissing) {
   }
   EXPECT_FALSE(report.checklist.front().is_met);
   EXPECT_TRUE(report.checklist[1].is_met) << "there is no binding";
+}
+
+TEST(ReleaseChecklist, CommentsInPythonAndInTheManifestAllow) {
+  const TemporaryDirectory copy(Environment::of_this_process());
+  fs::copy(corpus / "release/bad", copy.path(), fs::copy_options::recursive);
+  const auto append = [&](const char* name, const std::string& text) {
+    std::ofstream(copy.path() / name, std::ios::app) << text;
+  };
+  append("dcuop.toml", "# dcuop: allow(DCU956, end-to-end-missing) it is a part of another operator\n"
+                       "text = \"# dcuop: allow(DCU959) no comment\"\n"
+                       "# dcuop: allow(DCU955)\n");
+  append("loader.py", "# dcuop: allow(DCU951) the loader of the framework checks\n");
+  append("test_bad.py", "'# dcuop: allow(DCU953) a string'\n# dcuop: allow(DCU914) nothing waits here\n");
+  std::string timed = *read_file(copy.path() / "timed.py");
+  timed.insert(timed.find("op = load_inline"), "# dcuop: allow(DCU957) compiling is what is measured\n");
+  std::ofstream(copy.path() / "timed.py") << timed;
+  const Report report = released(copy.path());
+  EXPECT_THAT(rules_of(report),
+              testing::ElementsAre("DCU952", "DCU953", "DCU954", "DCU955", "DCU959", "DCU990", "DCU991"));
+  EXPECT_EQ(report.allowed, 3U);
+  for (const auto& finding : report.findings) {
+    if (finding.rule == "DCU990") {
+      EXPECT_THAT(finding.cause, testing::StartsWith("dcuop.toml:3: DCU955 is allowed without a reason"));
+    } else if (finding.rule == "DCU991") {
+      EXPECT_THAT(finding.cause, testing::StartsWith("test_bad.py:"));
+    }
+  }
+  Request request;
+  request.directory = copy.path();
+  request.files = source_files(copy.path());
+  EXPECT_THAT(check(request).findings, testing::IsEmpty()) << "without --release they are about nothing";
+}
+
+TEST(ReleaseChecklist, ACommentInTheManifestDeclaresNothing) {
+  const TemporaryDirectory copy(Environment::of_this_process());
+  fs::copy(corpus / "release/good", copy.path(), fs::copy_options::recursive);
+  fs::remove(copy.path() / "bench_good.py");
+  std::ofstream(copy.path() / "dcuop.toml") << "[op]\n# [verify.e2e]\n# [[verify.function]]\n";
+  EXPECT_THAT(rules_of(released(copy.path())), testing::ElementsAre("DCU955", "DCU956"));
+  std::ofstream(copy.path() / "dcuop.toml") << "[[verify.function]]\n  [verify.e2e]\n";
+  EXPECT_THAT(rules_of(released(copy.path())), testing::IsEmpty());
 }
 
 TEST(SourceFiles, PassesOverProductsAndHiddenDirectories) {

@@ -82,13 +82,14 @@ TEST(NewOpFiles, ANameThatHoldsTheOldOneIsPutInOnce) {
 
 TEST(NewOpFiles, EachKindHasItsOwn) {
   EXPECT_THAT(paths_of(files_of({"mul", Kind::pybind_module, {}})),
-              ElementsAre("__init__.py", "binding.cpp", "binding.h", "dcuop.toml", "emulated_grid.h", "gpu.h",
-                          "loader.py", "loading.py", "op.h", "op_kernel.cu", "op_kernel.hip",
-                          "op_kernel_host.cpp", "reference.py", "rounding.py", "test_mul.py", "testing.py"));
+              ElementsAre("README.md", "__init__.py", "binding.cpp", "binding.h", "dcuop.toml", "e2e.py",
+                          "emulated_grid.h", "gpu.h", "loader.py", "loading.py", "op.h", "op_kernel.cu",
+                          "op_kernel.hip", "op_kernel_host.cpp", "reference.py", "rounding.py", "test_mul.py",
+                          "testing.py"));
   EXPECT_THAT(paths_of(files_of({"mul", Kind::plain, {}})),
-              ElementsAre("__init__.py", "binding.py", "dcuop.toml", "emulated_grid.h", "gpu.h", "loader.py",
-                          "loading.py", "op.h", "op_kernel.cu", "op_kernel.hip", "op_kernel_host.cpp",
-                          "reference.py", "rounding.py", "test_mul.py", "testing.py"));
+              ElementsAre("README.md", "__init__.py", "binding.py", "dcuop.toml", "e2e.py", "emulated_grid.h",
+                          "gpu.h", "loader.py", "loading.py", "op.h", "op_kernel.cu", "op_kernel.hip",
+                          "op_kernel_host.cpp", "reference.py", "rounding.py", "test_mul.py", "testing.py"));
   const std::string library = text_of(files_of({"mul", Kind::torch_library, {}}), "binding.cpp");
   EXPECT_THAT(library, HasSubstr("TORCH_LIBRARY(mul, library)"));
   EXPECT_THAT(library, HasSubstr("#include <torch/library.h>"));
