@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import sys
 from typing import Any, Dict, List, Tuple
 
@@ -21,6 +22,7 @@ from dcuop._verify._contract import Request  # noqa: E402
 from dcuop._verify._matrix import matrix  # noqa: E402
 from dcuop._verify._memory import FreshMemory  # noqa: E402
 from dcuop._verify._target import Target  # noqa: E402
+from dcuop._verify._words import Words  # noqa: E402
 
 BROKEN = '''
     import ctypes
@@ -335,6 +337,7 @@ def test_a_right_operator_passes_every_case(bench: Bench, cases: Dict[str, Any],
     verdicts = {name: attempt(bench, case) for name, case in cases.items() if name.startswith(f"{kind}/")}
     assert {name: verdict for name, verdict in verdicts.items() if verdict.status == "failed"} == {}
     skipped = {verdict.reason for verdict in verdicts.values() if verdict.status == "skipped"}
+    assert all(re.search("[\u4e00-\u9fff]", Words("zh").known(reason)) for reason in skipped), skipped
     expected = {
         "affine": {"device only", "refuses does not name shape"},
         "add": {"device only"},
@@ -353,6 +356,7 @@ def test_a_fault_is_found_by_its_case(bench: Bench, cases: Dict[str, Any], kind:
         pytest.skip("malloc keeps what is free beside its lists here; the process of test_verify_runner.py forbids that")
     verdict = attempt(bench, cases[f"{name}/{case}"])
     assert verdict.status == "failed" and words in verdict.what, verdict
+    assert re.search("[\u4e00-\u9fff]", Words("zh").known(verdict.what)), verdict
     right = attempt(bench, cases[f"{kind}/{case}"])
     assert right.status == "passed", right
 

@@ -87,7 +87,7 @@ def judged(result: sample.Result, **demands: float) -> sample.Result:
 def test_the_view_of_a_result_that_passes():
     assert _view.text(sample.passing(), here="/work").splitlines() == [
         "backend       hip: Hygon BW1000 (gfx936)",
-        "correctness   148 passed, 0 failed, 2 skipped (device only; needs 12 GiB of free memory, 4 GiB are free)  4.1s",
+        "correctness   148 passed, 0 failed, 2 skipped (device only; needs 12.0 GiB of device memory, and 4.0 are free)  4.1s",
         "numerics      max 0.50 ULP vs float64 · float32 inside, one rounding, FMA · NaN/Inf/-0/denormals as the framework",
         "micro         5.92x the reference at 2^24 (p10 to p90: 5.74 to 6.10) · 81 % of copy bandwidth"
         " · pays for its build after 41,000 calls",
@@ -218,7 +218,7 @@ def every_number(page: str) -> None:
         "100.0 MiB",
         "110.0 MiB",
         "+10.0 MiB",
-        "needs 12 GiB of free memory, 4 GiB are free",
+        "needs 12.0 GiB of device memory, and 4.0 are free",
         "Hygon BW1000",
         "3f9c1e0a77",
         "gfx936",

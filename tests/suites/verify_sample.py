@@ -102,7 +102,7 @@ _PASSING: Result = {
             *(case(f"affine/float16/values/{kind}") for kind in ("nan", "inf", "zeros", "denormals")),
             *(case(f"affine/float16/refuses/{what}") for what in ("dtype", "device", "layout", "grad")),
             case("affine/float16/device/streams", "skipped", reason="device only"),
-            case("affine/float16/device/2^31", "skipped", reason="needs 12 GiB of free memory, 4 GiB are free"),
+            case("affine/float16/device/2^31", "skipped", reason="needs 12.0 GiB of device memory, and 4.0 are free"),
         ],
     },
     "numerics": {

@@ -12,6 +12,7 @@ from . import _compare, _correctness, _gate, _reports, _results, _view
 from ._contract import LAYERS, SCHEMA, Request
 from ._progress import Progress
 from ._runner import Runner
+from ._words import Words
 
 Show = Callable[[Mapping[str, Any], str], None]  #: a result and the layer whose rows are known now
 
@@ -40,7 +41,7 @@ def _verify(path: str) -> int:
             return _list(request)
         for report in request.options.reports:
             _reports.check(report)
-        with Progress(enabled=not request.options.quiet) as progress:
+        with Progress(enabled=not request.options.quiet, translate=Words(request.language).known) as progress:
             return _finish(request, _measure(request, progress, _shown(request)), _shown(request))
     except DcuopError as error:
         print(f"dcuop: {error}", file=sys.stderr)
@@ -48,8 +49,9 @@ def _verify(path: str) -> int:
 
 
 def _list(request: Request) -> int:
+    words = Words(request.language)
     for case in _correctness.cases(request):
-        print(case.id + (f"   ({case.skip})" if case.skip else ""))
+        print(case.id + (f"   ({words.known(case.skip)})" if case.skip else ""))
     return 0
 
 
@@ -130,7 +132,7 @@ def _finish(request: Request, result: Dict[str, Any], show: Show) -> int:
     if request.cache_dir and result["entry"] and options.case is None:
         problem = _results.keep(result, request.cache_dir)
         if problem:
-            print(f"dcuop: {problem}", file=sys.stderr)
+            print(f"dcuop: {Words(request.language).known(problem)}", file=sys.stderr)
     for report in options.reports:
         _reports.write(result, report, request.language)
     if options.json:

@@ -101,7 +101,7 @@ def environment(result: Json, words: Words) -> List[List[str]]:
         ("env_op", result.get("directory") or result.get("op")),
         ("env_entry", result.get("entry")),
         ("backend", result.get("backend")),
-        ("env_device", result.get("device")),
+        ("env_device", words.known(result.get("device") or "")),
         ("env_arch", ", ".join(result.get("arch") or ())),
         ("env_torch", result.get("torch")),
         ("env_python", result.get("python")),

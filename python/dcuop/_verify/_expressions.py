@@ -32,7 +32,7 @@ def evaluate(text: str, names: Mapping[str, float]) -> float:
     except (SyntaxError, ArithmeticError, TypeError, RecursionError, MemoryError) as error:
         raise ValueError(f"{text}: {error}") from error
     if not math.isfinite(value):
-        raise ValueError(f"{text} is {value}")
+        raise ValueError(f"{text} gives {value}, which is no finite number")
     return value
 
 

@@ -73,19 +73,22 @@ def _correctness(result: Json, layers: Sequence[str]) -> List[_Said]:
 def _broken(result: Json, layers: Sequence[str]) -> List[_Said]:
     """Layers that broke off, calls that ended their process or did not end, and an end-to-end script that failed."""
     said = [_Said(layer, "gate_no_layer", {"layer": layer}) for layer in layers if layer not in result]
-    said += [_Said(layer, "gate_lost", values) for layer in layers for values in _lost(result, layer)]
+    said += [one for layer in layers for one in _lost(result, layer)]
     e2e = result.get("e2e") or {}
     if "e2e" in layers and e2e.get("error"):
         said.append(_Said("e2e", "gate_e2e_error", {"why": e2e["error"]}))
     return said
 
 
-def _lost(result: Json, layer: str) -> List[Dict[str, Any]]:
+def _lost(result: Json, layer: str) -> List[_Said]:
     found = []
     for row in (result.get(layer) or {}).get("functions", ()):
-        for one, size in [(row, ""), *((point, f", {point['n']} elements") for point in row.get("points", ()))]:
-            if one.get("lost"):
-                found.append({"layer": layer, "where": _where(row) + size, "why": one["unknown"]})
+        values = {"layer": layer, "where": _where(row)}
+        if row.get("lost"):
+            found.append(_Said(layer, "gate_lost", {**values, "why": row["unknown"]}))
+        for point in row.get("points", ()):
+            if point.get("lost"):
+                found.append(_Said(layer, "gate_lost_at", {**values, "n": point["n"], "why": point["unknown"]}))
     return found
 
 

@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from typing import Any, Optional, TextIO
+from typing import Any, Callable, Optional, TextIO
 
 #: Seconds between two lines where there is no terminal.
 HEARTBEAT_SECONDS = 10.0
@@ -24,12 +24,17 @@ class Progress:
     """
 
     def __init__(
-        self, stream: Optional[TextIO] = None, enabled: bool = True, heartbeat: float = HEARTBEAT_SECONDS
+        self,
+        stream: Optional[TextIO] = None,
+        enabled: bool = True,
+        heartbeat: float = HEARTBEAT_SECONDS,
+        translate: Callable[[str], str] = str,
     ) -> None:
         self._stream = stream if stream is not None else sys.stderr
         self._live = enabled and self._stream.isatty() and os.environ.get("TERM") != "dumb"
         self._enabled = enabled
         self._heartbeat = heartbeat
+        self._translate = translate
         self._lock = threading.Lock()
         self._text = ""
         self._count = ""
@@ -48,7 +53,7 @@ class Progress:
     def start(self, text: str) -> None:
         """A part of the run: "correctness"."""
         with self._lock:
-            self._text, self._count, self._what, self._since = text, "", "", time.monotonic()
+            self._text, self._count, self._what, self._since = self._translate(text), "", "", time.monotonic()
         if self._enabled and self._thread is None:
             self._thread = threading.Thread(target=self._draw_on, name="dcuop-progress", daemon=True)
             self._thread.start()
@@ -56,7 +61,7 @@ class Progress:
     def update(self, what: str = "", done: Optional[int] = None, total: Optional[int] = None) -> None:
         """What it is at now: "affine/float16/size/257", the 12th of 160."""
         with self._lock:
-            self._what = what
+            self._what = self._translate(what)
             if done is not None:
                 self._count = f" [{done}/{total}]" if total is not None else f" [{done}]"
 
@@ -69,7 +74,7 @@ class Progress:
         """A line that stays, above the live one."""
         with self._lock:
             self._erase()
-            self._write(line + "\n")
+            self._write(self._translate(line) + "\n")
 
     def close(self) -> None:
         self.finish()

@@ -76,7 +76,7 @@ def _failures(result: Json, words: Words) -> Optional[Markup]:
 
 
 def _failure(result: Json, case: Json, words: Words) -> Markup:
-    parts: List[Content] = [tag("h3", tag("code", case["id"])), tag("p", case.get("what", ""))]
+    parts: List[Content] = [tag("h3", tag("code", case["id"])), tag("p", words.known(case.get("what", "")))]
     if case.get("smallest"):
         parts.append(
             tag("p", words.say("labelled", label=words.say("smallest"), text=smallest_text(case["smallest"], words)))

@@ -76,7 +76,7 @@ def _failures(result: Json, words: Words) -> str:
         return ""
     text = _heading(words.say("failures"))
     for case in failed[:_MOST_FAILURES]:
-        lines = [f"- {code(case['id'])}: {escaped(case.get('what', ''))}"]
+        lines = [f"- {code(case['id'])}: {escaped(words.known(case.get('what', '')))}"]
         if case.get("smallest"):
             lines.append(
                 "  - "
@@ -123,8 +123,8 @@ def _numerics(result: Json, words: Words) -> str:
                 if each.get("same") is not None
             ]
         lines += [
-            f"- {code(where(one))}, {code(each['input'])}: {code(each['got'])},"
-            f" {words.say('framework')} {code(each['framework'])}"
+            f"- {code(where(one))}, {code(words.known(each['input']))}: {code(words.known(each['got']))},"
+            f" {words.say('framework')} {code(words.known(each['framework']))}"
             for each in one.get("special", ())
             if not each["same"]
         ]

@@ -104,7 +104,7 @@ def _schedule(one: Json, words: Words) -> List[Content]:
         ]
         if any(each.get("why") for each in schedule["candidates"]):
             columns.append(Column(words.say("reason"), "wrap"))
-            cells = [[*row, each.get("why", "")] for row, each in zip(cells, schedule["candidates"])]
+            cells = [[*row, words.known(each.get("why", ""))] for row, each in zip(cells, schedule["candidates"])]
         parts.append(table(columns, cells))
     return parts
 
@@ -117,9 +117,9 @@ def _special(one: Json, words: Words) -> List[Content]:
     columns += [Column(words.say("framework"), "value"), Column(words.say("same"))]
     cells = [
         (
-            each["input"],
-            each["got"],
-            each["framework"],
+            words.known(each["input"]),
+            words.known(each["got"]),
+            words.known(each["framework"]),
             tag("span", words.say("yes" if each["same"] else "no"), style=GOOD if each["same"] else BAD),
         )
         for each in special
@@ -127,6 +127,6 @@ def _special(one: Json, words: Words) -> List[Content]:
     differing = sum(not each["same"] for each in special)
     title = words.say("specials") + f": {len(special)}"
     if differing:
-        key = words.say("special_differ", count=differing, of=len(special), first=special[0]["input"])
+        key = words.say("special_differ", count=differing, of=len(special), first=words.known(special[0]["input"]))
         return [details(key, table(columns, cells), open_=True)]
     return [details(f"{title}. {words.say('special_same')}", table(columns, cells))]

@@ -50,7 +50,7 @@ def _micro_of(one: Json, words: Words) -> Markup:
     if one.get("break_even_calls") is not None:
         parts.append(tag("p", words.say("pays", calls=one["break_even_calls"])))
     elif one.get("break_even_why"):
-        why = one["break_even_why"]
+        why = words.known(one["break_even_why"])
         shown = words.say("labelled", label=words.say("pays_never"), text=why) if one.get("never_pays") else why
         parts.append(tag("p", shown, style="faint"))
     return tag("div", *parts)
@@ -59,7 +59,7 @@ def _micro_of(one: Json, words: Words) -> Markup:
 def _times_table(points: Sequence[Json], words: Words) -> Markup:
     columns = [Column(title, "num") for title in times_titles(words)]
     reasons = dict.fromkeys(point["unknown"] for point in points if point.get("unknown"))
-    notes = [tag("p", reason, style="faint") for reason in reasons]
+    notes = [tag("p", words.known(reason), style="faint") for reason in reasons]
     return joined([table(columns, [times_cells(point) for point in points]), *notes])
 
 
@@ -81,7 +81,7 @@ def end_to_end(result: Json, words: Words) -> Optional[Markup]:
         )
     parts += _counts(layer, words)
     if layer.get("counts_why"):
-        parts.append(tag("p", layer["counts_why"], style="faint"))
+        parts.append(tag("p", words.known(layer["counts_why"]), style="faint"))
     if layer.get("calls"):
         columns = [
             Column(words.say("function")),
@@ -105,7 +105,7 @@ def comparison(result: Json, words: Words) -> Optional[Markup]:
     if not compared:
         return None
     if not compared.get("entry"):
-        return section(words.say("compare"), tag("p", compared.get("note", ""), style="faint"))
+        return section(words.say("compare"), tag("p", words.known(compared.get("note", "")), style="faint"))
     parts: List[Content] = [tag("p", words.say("against", entry=compared["entry"], when=compared["when"]))]
     columns = [Column(words.say(key)) for key in ("before", "now")]
     if compared["verdicts"]:

@@ -69,7 +69,7 @@ def special_lines(numerics: Json, words: Words) -> List[str]:
         return []
     if not differing:
         return [words.say("special_same")]
-    first = "{input}: {got}, {framework}".format(**differing[0])
+    first = "{}: {}, {}".format(*(words.known(differing[0][key]) for key in ("input", "got", "framework")))
     return [words.say("special_differ", count=len(differing), of=len(special), first=first)]
 
 
@@ -194,7 +194,7 @@ def _e2e(result: Json, words: Words) -> Tuple[str, List[str]]:
         parts.append(words.say("e2e_calls", count=sum(call["count"] for call in layer["calls"])))
     parts += _added(layer, words)
     if layer.get("counts_why"):
-        parts.append(layer["counts_why"])
+        parts.append(words.known(layer["counts_why"]))
     return BAD if layer.get("error") else PLAIN, lines + ([" · ".join(parts)] if parts else [])
 
 
@@ -224,7 +224,7 @@ def _gate(result: Json, words: Words) -> Tuple[str, List[str]]:
 def _compare(result: Json, words: Words) -> Tuple[str, List[str]]:
     compared = result["compare"]
     if not compared.get("entry"):
-        return PLAIN, [compared.get("note") or "?"]
+        return PLAIN, [words.known(compared.get("note") or "?")]
     changed = compared["verdicts"]
     worse = any(one["now"] == "failed" for one in changed)
     first = words.say("against", entry=compared["entry"], when=compared["when"])
@@ -247,7 +247,7 @@ def _compare(result: Json, words: Words) -> Tuple[str, List[str]]:
                 verdict=words.known(one["verdict"]),
             )
         )
-    lines += [compared["note"]] if compared["note"] else []
+    lines += [words.known(compared["note"])] if compared["note"] else []
     return BAD if worse else PLAIN, lines
 
 

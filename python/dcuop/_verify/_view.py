@@ -53,7 +53,7 @@ def failure(result: Json, case: Json, words: Words, colour: bool = False, here: 
     painted = _Paint(colour)
     lines = [f"  {painted(words.say('case_failed'), BAD)}  {printable(case['id'])}"]
     if case.get("what"):
-        lines.append(f"    {printable(case['what'])}")
+        lines.append(f"    {printable(words.known(case['what']))}")
     for label, value in _details(result, case, words, here):
         lines.append(f"    {padded(label, _INNER)}{printable(value)}")
     return lines

@@ -5,9 +5,11 @@ from __future__ import annotations
 import string
 from typing import Any, Callable, Dict, Tuple
 
-from . import _format
+from . import _format, _sentences
 
 LANGUAGES = ("en", "zh")
+#: Places in which a sentence of the result's own stands.
+_SENTENCES = ("why", "text", "clock")
 
 
 class Words:
@@ -21,11 +23,18 @@ class Words:
     def say(self, key: str, **values: Any) -> str:
         """The sentence `key` with `values` in its places. Values are never taken for sentences. KeyError for a key that
         there is none of."""
+        if self.language != "en":
+            values = {
+                name: self.known(value) if name in _SENTENCES and isinstance(value, str) else value
+                for name, value in values.items()
+            }
         return self._formatter.vformat(_TABLE[key][self._index], (), values)
 
     def known(self, text: str) -> str:
-        """A word of the result's own (a status, a reason) in this language, as far as there is one for it."""
-        return self.say(f"word_{text}") if f"word_{text}" in _TABLE else text
+        """A word or sentence of the result's own (a status, a reason) in this language, as far as there is one for it."""
+        if self.language == "en":
+            return text
+        return _sentences.chinese(text, lambda word: self.say(f"word_{word}") if f"word_{word}" in _TABLE else word)
 
     def schedule(self, name: str) -> str:
         """The name of a rounding schedule, which is made of clauses and names of dtypes: "float32 inside, FMA"."""
@@ -193,6 +202,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "gate_none": ("not judged", "未判定"),
     "gate_no_layer": ("The layer {layer} gave no result.", "{layer} 层没有给出结果。"),
     "gate_lost": ("{layer}, {where}: {why}.", "{layer}，{where}：{why}。"),
+    "gate_lost_at": ("{layer}, {where}, {n} elements: {why}.", "{layer}，{where}，{n} 个元素：{why}。"),
     "gate_failed_cases": (
         "{failed:count} of {of:count} cases failed, the first is {first}.",
         "{of:count} 个用例中有 {failed:count} 个失败，第一个是 {first}。",
