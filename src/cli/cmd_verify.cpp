@@ -52,7 +52,11 @@ bool has_nvidia_device(const probe::Machine& machine) {
 }
 
 /// Where the op can run here, and why there.
-ChosenBackend runnable_backend(Context& context, const op::Op& op) {
+ChosenBackend runnable_backend(Context& context, const fs::path& manifest) {
+  const std::vector<op::Backend> backends = op::backends_of(manifest);
+  const auto has = [&](op::Backend backend) {
+    return std::find(backends.begin(), backends.end(), backend) != backends.end();
+  };
   const probe::Machine machine = context.machine();
   const probe::Python python = probe::find_python(machine, context.python_wish());
   const std::optional<probe::Torch> torch = probe::find_torch(machine, python);
@@ -64,20 +68,20 @@ ChosenBackend runnable_backend(Context& context, const op::Op& op) {
   if (torch->is_hip() && !probe::find_devices(machine, false).devices.empty()) {
     return {op::Backend::hip, "a HIP device is here"};
   }
-  if (!torch->cuda.empty() && has_nvidia_device(machine) && op.has_backend(op::Backend::cuda)) {
+  if (!torch->cuda.empty() && has_nvidia_device(machine) && has(op::Backend::cuda)) {
     return {op::Backend::cuda, "an NVIDIA device is here"};
   }
   const std::string lack = torch->is_cpu_only() ? "torch " + torch->version + " has the CPU alone"
                                                 : "no device for torch " + torch->version + " is here";
-  if (op.has_backend(op::Backend::host)) {
+  if (has(op::Backend::host)) {
     return {op::Backend::host, lack};
   }
-  throw Error(ExitCode::environment, op.name + " cannot run here: " + lack,
+  throw Error(ExitCode::environment, shown_path(manifest).string() + ": the op cannot run here: " + lack,
               "add [backend.host] to its dcuop.toml to run its kernels on the CPU (docs/verify.md)");
 }
 
 /// --backend, else DCUOP_BACKEND and the configuration, else where the op can run.
-ChosenBackend chosen_backend(Context& context, const Request& request, const op::Op& op) {
+ChosenBackend chosen_backend(Context& context, const Request& request, const fs::path& manifest) {
   const std::string& given = request.selection.backend;
   if (!given.empty() && given != "auto") {
     return {backend_of(context, given), "--backend"};
@@ -86,7 +90,7 @@ ChosenBackend chosen_backend(Context& context, const Request& request, const op:
   if (given.empty() && configured.origin != "default") {
     return {backend_of(context, ""), configured.origin};
   }
-  return runnable_backend(context, op);
+  return runnable_backend(context, manifest);
 }
 
 const std::vector<std::string>& all_layers() {
@@ -131,8 +135,9 @@ json built_op(Context& context, const Request& request, const op::Op& op, const 
   return to_json(result, prepared.requests.front(), context.store(), built.shared_caches);
 }
 
-json request_for(Context& context, const Request& request, const op::Op& op, json contract) {
-  const ChosenBackend chosen = chosen_backend(context, request, op);
+json request_for(Context& context, const Request& request, const fs::path& manifest, json contract) {
+  const ChosenBackend chosen = chosen_backend(context, request, manifest);
+  const op::Op op = op::read_op(manifest, chosen.backend);
   json cost = nullptr;
   json document = {{"schema", 1},
                    {"backend", op::to_string(chosen.backend)},
@@ -218,17 +223,17 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 
 ExitCode run(const Request& request, Context& context) {
   std::vector<json> requests;
-  for (const op::Op& op : op::select_ops(request.selection.ops, context.working_directory)) {
-    json contract = op::read_contract(op.manifest);
+  for (const fs::path& manifest : op::select_manifests(request.selection.ops, context.working_directory)) {
+    json contract = op::read_contract(manifest);
     if (contract["functions"].empty()) {
       if (request.selection.ops.empty()) {
-        context.terminal.remark(op.name + ": no [[verify.function]] in its dcuop.toml");
+        context.terminal.remark(shown_path(manifest).string() + ": no [[verify.function]] in it");
         continue;
       }
-      throw Error(ExitCode::usage, shown_path(op.manifest).string() + " has no [[verify.function]]",
+      throw Error(ExitCode::usage, shown_path(manifest).string() + " has no [[verify.function]]",
                   "docs/verify.md says how a contract is written; dcuop.toml.example shows one");
     }
-    requests.push_back(request_for(context, request, op, std::move(contract)));
+    requests.push_back(request_for(context, request, manifest, std::move(contract)));
   }
   if (requests.size() > 1 && (!request.reports.empty() || context.json())) {
     throw Error(ExitCode::usage,

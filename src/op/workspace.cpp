@@ -25,7 +25,7 @@ class Selection {
 
   void add_where_one_stands();
   void add(const std::string& argument);
-  [[nodiscard]] std::vector<Op> read(Backend backend) const;
+  [[nodiscard]] const std::vector<fs::path>& manifests() const { return manifests_; }
 
  private:
   void add_manifest(const fs::path& manifest);
@@ -47,6 +47,16 @@ std::vector<fs::path> members_of(const TomlFile& file);
 
 std::vector<Op> select_ops(const std::vector<std::string>& arguments, const fs::path& working_directory,
                            Backend backend) {
+  const std::vector<fs::path> manifests = select_manifests(arguments, working_directory);
+  std::vector<Op> ops;
+  ops.reserve(manifests.size());
+  std::transform(manifests.begin(), manifests.end(), std::back_inserter(ops),
+                 [backend](const fs::path& manifest) { return read_op(manifest, backend); });
+  return ops;
+}
+
+std::vector<fs::path> select_manifests(const std::vector<std::string>& arguments,
+                                       const fs::path& working_directory) {
   Selection selection(fs::absolute(working_directory).lexically_normal());
   if (arguments.empty()) {
     selection.add_where_one_stands();
@@ -54,7 +64,7 @@ std::vector<Op> select_ops(const std::vector<std::string>& arguments, const fs::
   for (const std::string& argument : arguments) {
     selection.add(argument);
   }
-  return selection.read(backend);
+  return selection.manifests();
 }
 
 std::optional<Workspace> find_workspace(const fs::path& start) {
@@ -216,14 +226,6 @@ void Selection::add_manifest(const fs::path& manifest) {
   if (!known) {
     manifests_.push_back(manifest);
   }
-}
-
-std::vector<Op> Selection::read(Backend backend) const {
-  std::vector<Op> ops;
-  ops.reserve(manifests_.size());
-  std::transform(manifests_.begin(), manifests_.end(), std::back_inserter(ops),
-                 [backend](const fs::path& manifest) { return read_op(manifest, backend); });
-  return ops;
 }
 
 std::map<std::string, std::vector<fs::path>> Selection::member_names() const {

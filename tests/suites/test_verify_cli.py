@@ -166,6 +166,19 @@ def test_an_op_without_a_contract_is_told_where_to_read(run, op):
     assert "has no [[verify.function]]" in result.stderr and "docs/verify.md" in result.stderr
 
 
+def test_an_op_for_one_backend_alone_needs_no_sources_of_another(run, op):
+    text = CONTRACT.replace('    [build]\n    sources = ["tripled.cpp"]\n    [backend.host]', "    {}")
+    write(op, dcuop__toml=text.replace("{}", '[backend.cuda]\n    sources = ["tripled.cu"]\n    archs = ["sm_90"]'), tripled__cu="")
+    listed = verify(run, op, "--backend", "cuda", "--list")
+    assert listed.rc == 0 and "tripled/float32/size/1" in listed.stdout.splitlines(), listed
+    # Which torch runs it is another question.
+    result = verify(run, op)
+    assert result.rc == 3 and "cannot run here" in result.stderr, result
+    write(op, dcuop__toml=text.replace("{}", '[backend.host]\n    sources = ["tripled.cpp"]'))
+    result = verify(run, op, "--layer", "correctness", "--case", "*/size/65")
+    assert result.rc == 0 and "1 passed, 0 failed" in result.stdout, result
+
+
 def test_what_cannot_run_here_says_why_and_what_would(run, op):
     write(op, dcuop__toml=CONTRACT.replace("[backend.host]", ""))
     result = verify(run, op)

@@ -55,4 +55,8 @@ struct WorkspaceMembers {
                                          const std::filesystem::path& working_directory,
                                          Backend backend = Backend::hip);
 
+/// Their manifests, of which nothing but [op]'s name and [workspace] was read: for those who choose a backend by an op.
+[[nodiscard]] std::vector<std::filesystem::path>
+select_manifests(const std::vector<std::string>& arguments, const std::filesystem::path& working_directory);
+
 } // namespace dcuop::op
