@@ -31,7 +31,8 @@ struct PlanRequest {
 void write_timeline(Context& context, const PlanRequest& request, const superkernel::Scope& scope,
                     const superkernel::Plan& plan, const superkernel::Simulation& simulation) {
   const fs::path path = absolute_from(request.svg, context.working_directory);
-  write_file_atomic(path, superkernel::timeline_svg(scope, plan, simulation));
+  const auto language = context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en;
+  write_file_atomic(path, superkernel::timeline_svg(scope, plan, simulation, language));
   context.terminal.remark(
       "timeline: " + shortened(path, context.environment) +
       (simulation.has_all_times ? "" : " (to no scale: not every operator has times_us)"));

@@ -76,8 +76,9 @@ class PlanView {
     } else {
       const std::string size = std::to_string(segment.operators.size());
       const std::string backend = to_string(scope_.backend);
-      text += zh_ ? "，" + backend + "，一个 scope，共 " + size + " 个算子"
-                  : ", " + backend + ", one scope of " + size;
+      text += say(", ", "，") + backend;
+      text += count == 1 ? say(", one scope of ", "，一个 scope，共 ") + size + say("", " 个算子")
+                         : say(", ", "，融合 ") + size + say(" fused", " 个算子");
     }
     if (segment.launch.is_forced) {
       text += say(", forced by the options", "，由选项强制");

@@ -13,6 +13,8 @@ namespace dcuop::superkernel {
 
 namespace {
 
+using finding::LanguageOfText;
+
 constexpr double width = 1000;
 constexpr double label_width = 118;
 constexpr double right_margin = 24;
@@ -70,6 +72,30 @@ std::string time_text(double value) {
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
+/// An estimate for the fonts of the style at 12 px: wide letters take two.
+double text_width(std::string_view text) {
+  double result = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte < 0x80 ? 7.2 : byte >= 0xc0 ? 12.5 : 0;
+  }
+  return result;
+}
+
+std::string shortened(const std::string& text, double most) {
+  if (text_width(text) <= most) {
+    return text;
+  }
+  std::size_t end = 0;
+  double used = text_width("...");
+  for (std::size_t at = 0; at < text.size() && used <= most; ++at) {
+    const bool begins_letter = (static_cast<unsigned char>(text[at]) & 0xc0U) != 0x80U;
+    end = begins_letter ? at : end;
+    used += text_width(std::string_view(text).substr(at, 1));
+  }
+  return text.substr(0, end) + "...";
+}
+
 /// Rows of one side: cores in a row that do the same at the same times.
 struct Row {
   Side side = Side::aic;
@@ -98,8 +124,8 @@ double tick_step(double span) {
 
 class Picture {
  public:
-  Picture(const Scope& scope, const Plan& plan, const Simulation& simulation)
-      : scope_(scope), plan_(plan), simulation_(simulation) {
+  Picture(const Scope& scope, const Plan& plan, const Simulation& simulation, LanguageOfText language)
+      : scope_(scope), plan_(plan), simulation_(simulation), language_(language) {
     for (const Run& run : simulation.runs) {
       end_ = std::max(end_, run.end);
       aic_ = std::max(aic_, run.aic);
@@ -122,6 +148,10 @@ class Picture {
   }
 
  private:
+  [[nodiscard]] std::string say(const std::string& en, const std::string& zh) const {
+    return language_ == LanguageOfText::zh ? zh : en;
+  }
+
   [[nodiscard]] double x(double time) const {
     return label_width + plot_width * (end_ > 0 ? time / end_ : 0);
   }
@@ -188,9 +218,9 @@ class Picture {
     }
     body_ += "<rect x=\"" + number(label_width) + "\" y=\"" + number(row.top) + "\" width=\"" +
              number(plot_width) + "\" height=\"" + number(row.height) + "\" class=\"lane\"/>\n";
-    std::set<std::size_t> named;
+    std::set<std::size_t> named; // in this row; where there are many, in all of them
     for (const Span& span : row.spans) {
-      draw_span(row, span, name, named);
+      draw_span(row, span, name, row.height > 20 ? named : named_);
     }
   }
 
@@ -202,16 +232,15 @@ class Picture {
     std::string css = span.op % 2 == 0 ? "a" : "b";
     css += span.what == Span::What::mid ? "" : " part";
     const std::string title =
-        cores + (is_stuck ? " wait for ever: " : ": ") + op.name +
-        (simulation_.has_all_times ? ", " + time_text(span.start) + " to " + time_text(span.end) + " us"
-                                   : "");
+        cores + (is_stuck ? say(" wait for ever: ", " 永远等待：") : say(": ", "：")) + op.name +
+        (simulation_.has_all_times ? ", " + time_text(span.start) + " - " + time_text(span.end) + " us" : "");
     body_ += "<rect x=\"" + number(left) + "\" y=\"" + number(row.top) + "\" width=\"" +
              number(right - left) + "\" height=\"" + number(row.height) + "\" class=\"" +
              (is_stuck ? "stuck" : css) + "\"><title>" + escaped(title) + "</title></rect>\n";
-    if (is_stuck && row.height > 20) {
+    if (is_stuck && row.height > 10) {
       draw_stand(row, left, right);
     }
-    if (span.what == Span::What::mid && row.height > 20 && named.insert(span.op).second) {
+    if (span.what == Span::What::mid && row.height > 10 && named.insert(span.op).second) {
       // A synchronisation may cut the work in pieces: the name has room until the last of them.
       double end = right;
       for (const Span& other : row.spans) {
@@ -219,8 +248,7 @@ class Picture {
       }
       const double room = end - left - 10;
       const std::string full = std::to_string(span.op + 1) + " " + op.name;
-      const std::string shown =
-          static_cast<double>(full.size()) * 7.2 <= room ? full : std::to_string(span.op + 1);
+      const std::string shown = text_width(full) <= room ? full : std::to_string(span.op + 1);
       if (room > 8) {
         text(left + 5, row.top + row.height / 2 + 4.5, "on", shown);
       }
@@ -236,10 +264,11 @@ class Picture {
           continue;
         }
         const std::string& name = scope_.operators[stand.op].name;
-        const std::string full = stand.at == "no core"   ? "no core is free"
-                                 : stand.at == "barrier" ? "barrier behind " + name
-                                                         : stand.at + " of " + name;
-        const double needed = static_cast<double>(full.size()) * 7.2 + 12;
+        const std::string full = stand.at == "no core" ? say("no core is free", "没有空闲的核")
+                                 : stand.at == "barrier"
+                                     ? say("barrier behind " + name, name + " 之后的同步")
+                                     : say(stand.at + " of " + name, name + " 的 " + stand.at);
+        const double needed = text_width(full) + 12;
         if (needed <= right - left) {
           text(left + 6, row.top + row.height / 2 + 4.5, "bad small halo", full);
         } else if (left - needed > label_width) {
@@ -281,47 +310,61 @@ class Picture {
         text(x(time), bottom_ + 15, "faint small", time_text(time), " text-anchor=\"middle\"");
       }
     }
-    text(label_width - 20, bottom_ + 15, "faint small", simulation_.has_all_times ? "us" : "no scale",
-         " text-anchor=\"end\"");
+    text(label_width - 20, bottom_ + 15, "faint small",
+         simulation_.has_all_times ? "us" : say("no scale", "无刻度"), " text-anchor=\"end\"");
   }
 
   void draw_heading() {
+    const std::string count = std::to_string(scope_.operators.size());
     std::string kernels;
     for (const Segment& segment : plan_.judgement.segments) {
-      kernels += (kernels.empty() ? "" : ", then ") + launch_text(segment.launch);
+      kernels += (kernels.empty() ? "" : say(", then ", "，然后 ")) + launch_text(segment.launch);
     }
     text(12, 24, "strong",
-         scope_.name + ": " + std::to_string(scope_.operators.size()) + " operators on " +
+         say(scope_.name + ": " + count + " operators on ", scope_.name + "：" + count + " 个算子，") +
              to_string(scope_.backend));
-    text(12, 43, "faint small", kernels.size() > 130 ? kernels.substr(0, 128) + "..." : kernels);
+    text(12, 43, "faint small", shortened(kernels, width - 24));
+  }
+
+  [[nodiscard]] std::string label(std::size_t op) const {
+    const Operator& one = scope_.operators[op];
+    return shortened(std::to_string(op + 1) + " " + one.name, 420) + ", " + short_text(scope_, one);
   }
 
   void draw_legend() {
+    double verdicts = 200;
     for (std::size_t op = 0; op < scope_.operators.size(); ++op) {
-      const Operator& one = scope_.operators[op];
+      verdicts = std::max(verdicts, 34 + text_width(label(op)) + 20);
+    }
+    for (std::size_t op = 0; op < scope_.operators.size(); ++op) {
       const Verdict& verdict = plan_.judgement.operators[op];
       const bool is_bad = !verdict.faults.empty() || !verdict.is_reached;
       body_ += "<rect x=\"12\" y=\"" + number(bottom_ - 11) + "\" width=\"14\" height=\"14\" class=\"" +
                (op % 2 == 0 ? "a" : "b") + "\"/>\n";
-      text(34, bottom_, "small", std::to_string(op + 1) + " " + one.name + ", " + short_text(scope_, one));
-      text(320, bottom_, is_bad ? "bad small" : "faint small", fault_text(scope_, plan_.judgement, op).en);
+      text(34, bottom_, "small", label(op));
+      text(verdicts, bottom_, is_bad ? "bad small" : "faint small",
+           fault_text(scope_, plan_.judgement, op).in(language_));
       bottom_ += 20;
     }
     bottom_ += 4;
-    const std::string signs =
-        simulation_.runs.empty() || simulation_.runs.back().is_finished
-            ? "pale: before WaitPreTaskEnd, after SetNextTaskStart · line: all cores of a side meet "
-              "between operators · dotted: inside of one"
-            : "hatched: waits for ever · pale: before WaitPreTaskEnd, after SetNextTaskStart · line: "
-              "all cores of a side meet · dotted: inside of an operator";
-    text(12, bottom_, "faint small", signs);
+    const std::string hatched = simulation_.runs.empty() || simulation_.runs.back().is_finished
+                                    ? ""
+                                    : say("hatched: waits for ever · ", "斜线：永远等待 · ");
+    text(12, bottom_, "faint small",
+         hatched + say("pale: before WaitPreTaskEnd, after SetNextTaskStart · line: all cores of a side meet "
+                       "between "
+                       "operators · dotted: inside of one",
+                       "浅色：WaitPreTaskEnd 之前、SetNextTaskStart 之后 · 竖线：一侧的全部核在算子之间汇合 "
+                       "· 虚线：在算子之内"));
     bottom_ += 18;
-    text(12, bottom_, "faint small", "simulated from the scope's description; nothing was run on a device");
+    text(12, bottom_, "faint small",
+         say("simulated from the scope's description; nothing was run on a device",
+             "由 scope 的描述模拟得出，没有在设备上运行"));
     bottom_ += 12;
   }
 
   [[nodiscard]] std::string head() const {
-    const std::string title = "Timeline of " + scope_.name;
+    const std::string title = say("Timeline of " + scope_.name, scope_.name + " 的时间线");
     return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
            number(bottom_) + "\" viewBox=\"0 0 " + number(width) + " " + number(bottom_) +
            "\" role=\"img\" aria-label=\"" + escaped(title) + "\">\n<title>" + escaped(title) +
@@ -335,6 +378,8 @@ class Picture {
   const Scope& scope_;
   const Plan& plan_;
   const Simulation& simulation_;
+  LanguageOfText language_;
+  std::set<std::size_t> named_;
   std::uint32_t aic_ = 0, aiv_ = 0;
   double end_ = 0;
   double bottom_ = 0;
@@ -344,8 +389,9 @@ class Picture {
 
 } // namespace
 
-std::string timeline_svg(const Scope& scope, const Plan& plan, const Simulation& simulation) {
-  return Picture(scope, plan, simulation).draw();
+std::string timeline_svg(const Scope& scope, const Plan& plan, const Simulation& simulation,
+                         LanguageOfText language) {
+  return Picture(scope, plan, simulation, language).draw();
 }
 
 } // namespace dcuop::superkernel

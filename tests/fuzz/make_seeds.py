@@ -227,6 +227,19 @@ def manifests():
     save("toml", "types", 'a.b = [1, 2.5, true, 1979-05-27T07:32:00Z, {c = """\n"x"""}]\n[[d]]\n"e" = \'f\'\n')
 
 
+def scopes():
+    save("scope", "ge", (SOURCE / "docs/superkernel.example.toml").read_bytes())
+    op = '[[operator]]\nname = "%s"\nkernel_type = "%s"\nblock_num = %d\nbatch_mode = %s\nstream = %d\n'
+    save("scope", "npugraph_ex",
+         'backend = "npugraph_ex"\noptions = { early_start = 1, dcci_after_kernel_end = [".*a.*"], '
+         'aggressive_opt_strategies = { task_breaker_bypass = 0 } }\ndebug_options = { debug_sync_all = 0 }\n'
+         'platform = { product = "950", aic = 4, aiv = 8 }\n' + op % ("a", "AIV_ONLY", 8, "false", 0) +
+         'gm = { frequent = true, writes = ["x"] }\n' + op % ("b", "MIX_AIC_1_2", 3, "true", 1) +
+         'gm = { assigns = true, reads = ["x"] }\ntask = "collective"\n'
+         'early_start = { set = "some-cores", wait = "every-core" }\n'
+         '[operator.sync]\nall = "mix"\nall_count = 2\nflags = [{ id = 15, from = "aic", sets = 2, waits = 1 }]\n')
+
+
 # Records
 
 def records():
@@ -335,6 +348,7 @@ def main():
         ld_cache(work)
         texts(work)
         manifests()
+        scopes()
         records()
         faults()
     finally:

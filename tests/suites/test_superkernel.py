@@ -69,6 +69,11 @@ def test_the_tutorial_is_what_happens(run, tmp_path, page):
             assert command.startswith("sed ") and not said
             subprocess.run(command, shell=True, cwd=tmp_path, check=True)
     assert codes == [1, 1, 0], "broken, half mended, mended"
+    language = ".zh" if ".zh." in page else ""
+    for name in ("broken", "mended"):
+        shown = f"superkernel-{name}{language}.svg"
+        assert (tmp_path / f"{name}.svg").read_bytes() == (ROOT / "docs" / shown).read_bytes()
+        assert f"]({shown})" in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
 def test_json_says_who_hangs_and_what_mends_it(run, scope):

@@ -90,6 +90,7 @@ struct Plan {
 [[nodiscard]] nlohmann::json to_json(const Scope& scope, const Plan& plan, const Simulation* simulation);
 
 /// The simulated run as a picture: cores by time. Colours follow the reader's light or dark setting.
-[[nodiscard]] std::string timeline_svg(const Scope& scope, const Plan& plan, const Simulation& simulation);
+[[nodiscard]] std::string timeline_svg(const Scope& scope, const Plan& plan, const Simulation& simulation,
+                                       finding::LanguageOfText language);
 
 } // namespace dcuop::superkernel

@@ -184,6 +184,18 @@ TEST(Overlap, IsABoundOfWhatTheCallsAllow) {
   EXPECT_EQ(make_plan(a_scope({sets, waits})).overlap.at_most_us, 5.0);
 }
 
+/// A core that is done with the first waits at the barrier for the slowest: pre of the second fits there.
+TEST(Overlap, IsMoreWhereFastCoresWait) {
+  Operator sets = timed(aiv("a", 48), 2, 20, 0, 2);
+  sets.set_next = Call::every_core;
+  Operator waits = timed(aiv("b", 48), 6, 30, 1);
+  waits.wait_previous = Call::every_core;
+  Scope scope = a_scope({sets, waits});
+  EXPECT_EQ(make_plan(scope).overlap.at_most_us, 2.0);
+  scope.platform.barrier_us = 1.5;
+  EXPECT_EQ(make_plan(scope).overlap.at_most_us, 3.5);
+}
+
 TEST(Overlap, CannotBeMoreThanWhatFollows) {
   Operator sets = timed(aic("a", 24), 0, 20, 11);
   sets.set_next = Call::every_core;
@@ -293,6 +305,29 @@ TEST(Findings, NotesOfSplitsAndIdleCalls) {
   EXPECT_EQ(plan.findings[0].cause, "cpu begins another kernel: cpu cannot be fused");
   EXPECT_EQ(plan.findings[1].cause, "b begins another kernel: cpu cannot be fused");
   EXPECT_FALSE(finding::has_error(plan.findings));
+}
+
+TEST(Findings, OneForAKernelThatClashesWithMany) {
+  std::vector<Operator> operators;
+  for (int i = 0; i < 6; ++i) {
+    Operator op = with_sync_all(aiv("op" + std::to_string(i), 30));
+    op.task = Task::unfusible;
+    op.stream = i;
+    operators.push_back(op);
+  }
+  const Plan plan = make_plan(a_scope(operators));
+  EXPECT_EQ(plan.judgement.clashes.size(), 15U);
+  const auto with_many = std::find_if(plan.findings.begin(), plan.findings.end(),
+                                      [](const auto& finding) { return finding.rule == "DCU813"; });
+  ASSERT_NE(with_many, plan.findings.end());
+  EXPECT_EQ(with_many->cause,
+            "op0 may run at the same time as op1, op2, op3 or 2 more, each needs all its cores at "
+            "once, and the device has 24 AIC + 48 AIV: each may hold cores that the other waits for");
+  EXPECT_THAT(with_many->chinese.cause, HasSubstr("op1, op2, op3 等另外 2 个"));
+  EXPECT_EQ(with_many->fix, "SetScheduleMode(1) in the tiling of op0");
+  EXPECT_EQ(std::count_if(plan.findings.begin(), plan.findings.end(),
+                          [](const auto& finding) { return finding.rule == "DCU813"; }),
+            5);
 }
 
 TEST(Findings, EveryFaultHasItsRule) {

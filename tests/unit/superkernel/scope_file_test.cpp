@@ -126,6 +126,16 @@ TEST(ScopeFile, NamesPlaceAndNearestName) {
   EXPECT_THAT(fault("backend = \"gee\"\n" + one), HasSubstr("did you mean 'ge'?"));
 }
 
+TEST(ScopeFile, AKeyThatIsNearlyRightIsNamedBeforeTheOneThatIsMissing) {
+  EXPECT_THAT(fault(head + "[[operator]]\nname = \"a\"\nkernel_type = \"AIV_ONLY\"\nblock_nun = 4\n"),
+              HasSubstr("did you mean 'block_num'?"));
+  EXPECT_THAT(fault("backend = \"ge\"\nplatform = { product = \"A3\", aic = 24, aix = 48 }\n" + one),
+              HasSubstr("unknown key 'aix'"));
+  EXPECT_THAT(fault("backed = \"ge\"\n" + one), HasSubstr("did you mean 'backend'?"));
+  EXPECT_THAT(fault(head + one + "sync = { flags = [{ id = 1, form = \"aic\" }] }\n"),
+              HasSubstr("did you mean 'from'?"));
+}
+
 TEST(ScopeFile, SaysWhatIsMissing) {
   EXPECT_THAT(fault(""), HasSubstr("the scope has no 'backend'"));
   EXPECT_THAT(fault("backend = \"ge\"\n" + one), HasSubstr("the scope has no [platform]"));

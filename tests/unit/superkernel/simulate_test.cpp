@@ -131,8 +131,8 @@ TEST(RangesText, JoinsNeighbours) {
 
 // The picture --------------------------------------------------------------------------------------------------------
 
-std::string picture(const Scope& scope) {
-  return timeline_svg(scope, make_plan(scope), simulate(scope, Detail::timeline));
+std::string picture(const Scope& scope, finding::LanguageOfText language = finding::LanguageOfText::en) {
+  return timeline_svg(scope, make_plan(scope), simulate(scope, Detail::timeline), language);
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
@@ -160,6 +160,32 @@ TEST(Timeline, MarksWhatWaitsForEver) {
   EXPECT_THAT(svg, HasSubstr("AIV 0-19 wait for ever: a"));
   EXPECT_THAT(svg, HasSubstr("HANGS: SyncAll() waits for 48 vector cores, 20 enter"));
   EXPECT_THAT(svg, HasSubstr("no scale")) << "times are not given";
+}
+
+TEST(Timeline, SpeaksChinese) {
+  const Scope scope = a_scope({with_sync_all(aiv("a", 20)), aiv("b", 48)});
+  const std::string svg = picture(scope, finding::LanguageOfText::zh);
+  for (const char* text : {"sk：2 个算子，ge", "AIV 0-19 永远等待：a", "卡住：SyncAll() 等待 48 个",
+                           "斜线：永远等待", "无刻度"}) {
+    EXPECT_THAT(svg, HasSubstr(text));
+  }
+  EXPECT_THAT(svg, Not(HasSubstr("HANGS")));
+}
+
+TEST(Timeline, NamesEachOperatorOnceWhereRowsAreMany) {
+  const std::string svg = picture(a_scope({timed(aic("slow", 24), 0, 40, 0, 12)}));
+  EXPECT_EQ(count(svg, ">AIC 7<"), 1U) << "each core ends at another time";
+  EXPECT_EQ(count(svg, ">1 slow<"), 1U);
+}
+
+TEST(Timeline, ShortensLongNamesAtALetter) {
+  std::string name;
+  for (int i = 0; i < 40; ++i) {
+    name += "算子";
+  }
+  const std::string svg = picture(a_scope({timed(aiv(name, 4), 0, 10, 0)}));
+  EXPECT_EQ(count(svg, "算子算...,") + count(svg, "算子..., AIV 4<"), 1U);
+  EXPECT_EQ(count(svg, name), 1U) << "whole in the title of its work";
 }
 
 TEST(Timeline, EscapesNames) {
