@@ -73,6 +73,7 @@ Report check(const Request& request) {
   check_kernels(sources, findings);
   check_barriers(sources, findings);
   check_grid(sources, findings);
+  check_streams(sources, findings);
   check_reading(sources, findings);
   Report report;
   report.directory = request.directory;

@@ -116,6 +116,7 @@ void check_launches(const Sources& sources, Findings& findings);
 void check_kernels(const Sources& sources, Findings& findings);
 void check_barriers(const Sources& sources, Findings& findings);
 void check_grid(const Sources& sources, Findings& findings);
+void check_streams(const Sources& sources, Findings& findings);
 void check_reading(const Sources& sources, Findings& findings);
 /// Findings that a comment allows are taken out; what is wrong with such comments is added. Returns how many were.
 std::size_t apply_allowances(const Sources& sources, Findings& findings);

@@ -107,6 +107,44 @@ if (atomicAdd(count, 1) == gridDim.x - 1) {)",
      .good = R"(partial[blockIdx.x] = sum;
 __threadfence();
 if (atomicAdd(count, 1) == gridDim.x - 1) {)"},
+    {.id = "DCU935",
+     .severity = Severity::warning,
+     .name = "cooperative-grids-together",
+     .title = {"Two grids that wait as a whole go to two streams, and one of them fills the device.",
+               "两个需要整体等待的网格提交到两个流，而其中一个已占满设备。"},
+     .summary =
+         {"{function} launches {kernel} on another stream than {other}, and both do not fit on the device",
+          "{function} 在与 {other} 不同的流上启动 {kernel}，设备放不下两者"},
+     .cause =
+         {"{at}: {function} launches {kernel} on another stream than {other}, and both do not fit on the "
+          "device at once",
+          "{at}：{function} 在与 {other} 不同的流上启动 {kernel}，设备无法同时放下两者"},
+     .how =
+         {"Two launches of kernels that wait for their grids (cooperative, or a barrier by hand) in one "
+          "function, on "
+          "streams that differ, without a wait between them, or one in a loop over streams; a grid that is "
+          "computed from the number of compute units or of resident blocks.",
+          "同一函数中两次启动等待整个网格的核函数（协作启动或手写屏障），流不同且其间没有等待，或在遍历流的循"
+          "环中"
+          "启动；网格大小由计算单元数或可驻留块数算出。"},
+     .causes = {"each grid was sized as if it had the device to itself: some blocks of both run, and each "
+                "waits for "
+                "those that do not",
+                "每个网格都按独占设备计算：两者各有一部分块在运行，又各自等待没有运行的块"},
+     .fixes =
+         {"one stream for all of them, or an event between them (hipStreamWaitEvent)\nor grids that fit "
+          "together: "
+          "half of the resident blocks each",
+          "都放在同一个流上，或用事件隔开（hipStreamWaitEvent）\n或让它们合起来放得下：各占可驻留块数的一半"},
+     .references =
+         "https://rocm.docs.amd.com/projects/HIP/en/latest/how-to/hip_runtime_api/cooperative_groups.html",
+     .bad = R"(const dim3 grid(processors * blocks_per_processor);
+hipLaunchCooperativeKernel(reduce, grid, block, arguments, 0, first);
+hipLaunchCooperativeKernel(scan, grid, block, others, 0, second);)",
+     .good = R"(hipLaunchCooperativeKernel(reduce, grid, block, arguments, 0, first);
+hipEventRecord(reduced, first);
+hipStreamWaitEvent(second, reduced, 0);
+hipLaunchCooperativeKernel(scan, grid, block, others, 0, second);)"},
 };
 
 } // namespace
