@@ -17,23 +17,107 @@ bool is_arrival(std::string_view name) {
                           "atomicAggInc", "__hip_atomic_fetch_sub", "__sync_fetch_and_add"});
 }
 
-bool is_atomic_read(std::string_view name) {
-  return is_any_of(name,
-                   {"__hip_atomic_load", "__atomic_load_n", "load", "atomicAdd", "atomicOr", "atomicCAS",
-                    "atomicMax", "__hip_atomic_fetch_add", "__builtin_nontemporal_load", "ld_acquire"});
+/// Reads in memory that others write: a load, or an atomic that adds nothing.
+bool is_atomic_read(const source::Model& model, Node call) {
+  const std::string name = source::last_name(call.child("function"));
+  if (is_any_of(name, {"atomicAdd", "atomicOr", "atomicSub", "atomicMax", "__hip_atomic_fetch_add",
+                       "__hip_atomic_fetch_or", "__atomic_fetch_add"})) {
+    const auto arguments = call.child("arguments").children();
+    return arguments.size() > 1 && model.fold(arguments[1]) == 0;
+  }
+  return is_any_of(name, {"__hip_atomic_load", "__atomic_load_n", "load", "atomicCAS", "atomicLoad",
+                          "__builtin_nontemporal_load", "ld_acquire"});
 }
 
-/// Nothing but waiting.
-bool is_idle(Node body) {
-  bool idle = true;
-  body.each([&idle](Node node) {
-    if (node.is("call_expression")) {
-      const std::string name = source::last_name(node.child("function"));
-      idle = idle && (contains_any(name, {"sleep", "yield", "fence", "wait"}) || is_atomic_read(name));
+/// A loop in which nothing is done but waiting until what is counted changes.
+class WaitingLoop {
+ public:
+  WaitingLoop(const source::Model& model, Node loop, std::string_view counter)
+      : model_(model), loop_(loop), counter_(counter) {}
+
+  [[nodiscard]] bool waits() const { return is_idle() && decides(); }
+
+  [[nodiscard]] bool reads_atomically() const {
+    bool atomic = false;
+    loop_.each([&](Node one) {
+      atomic = atomic || (one.is("call_expression") && is_atomic_read(model_, one)) ||
+               (one.is("type_qualifier") && one.text() == "volatile");
+    });
+    return atomic;
+  }
+
+ private:
+  [[nodiscard]] bool is_idle() const {
+    bool idle = true;
+    loop_.each([&](Node node) {
+      if (node.is("call_expression")) {
+        const std::string name = source::last_name(node.child("function"));
+        idle = idle && (contains_any(name, {"sleep", "yield", "fence", "wait", "_cast"}) ||
+                        is_atomic_read(model_, node));
+      }
+      const Node written = node.is("assignment_expression") ? node.child("left") : Node();
+      idle = idle && !node.is("update_expression") && !node.is("return_statement") &&
+             !written.is("subscript_expression") && !written.is("pointer_expression");
+    });
+    return idle;
+  }
+
+  [[nodiscard]] bool mentions_counter(Node node) const {
+    bool found = false;
+    node.each([&](Node one) {
+      found = found || ((one.is("identifier") || one.is("field_identifier")) && one.text() == counter_);
+    });
+    return found;
+  }
+
+  /// Whether it goes on is decided by the counter, or by a variable that is read from it in the loop.
+  [[nodiscard]] bool decides() const {
+    std::set<std::string, std::less<>> read;
+    loop_.each([&](Node node) {
+      const Node value = node.is("assignment_expression") ? node.child("right")
+                         : node.is("init_declarator")     ? node.child("value")
+                                                          : Node();
+      if (value && mentions_counter(value)) {
+        read.insert(node.is("init_declarator") ? std::string(source::declared_name(node).text())
+                                               : source::base_name(node.child("left")));
+      }
+    });
+    const auto by_counter = [&](Node condition) {
+      bool found = mentions_counter(condition);
+      for (const Node name : source::identifiers(condition)) {
+        found = found || read.contains(name.text());
+      }
+      return found;
+    };
+    bool decided = by_counter(loop_.child("condition"));
+    loop_.child("body").each([&](Node node) {
+      decided = decided || (node.is("if_statement") && contains(node.text(), "break") &&
+                            by_counter(node.child("condition")));
+    });
+    return decided;
+  }
+
+  const source::Model& model_;
+  Node loop_;
+  std::string_view counter_;
+};
+
+/// Declared __shared__ here: only threads of one block count in it.
+bool is_shared(const Function& function, std::string_view name) {
+  bool shared = false;
+  for (const source::Mark& mark : function.variants.front()->marks) {
+    if (mark.name != "__shared__" || mark.at < function.body.begin() || mark.at >= function.body.end()) {
+      continue;
     }
-    idle = idle && !node.is("update_expression") && !node.is("return_statement") && !node.is("declaration");
-  });
-  return idle;
+    function.body.each([&](Node node) {
+      if (node.is("declaration") && mark.at < node.end() && mark.at + 60 > node.begin()) {
+        for (Node one = node.first(); one; one = one.next()) {
+          shared = shared || (one.field() == "declarator" && source::declared_name(one).text() == name);
+        }
+      }
+    });
+  }
+  return shared;
 }
 
 std::optional<HandBarrier> hand_barrier(const source::Model& model, const Function& function) {
@@ -45,28 +129,21 @@ std::optional<HandBarrier> hand_barrier(const source::Model& model, const Functi
       continue;
     }
     const std::string counter = source::base_name(counted);
+    if (counter.empty() || is_shared(function, counter)) {
+      continue;
+    }
     std::optional<HandBarrier> found;
     function.body.each([&](Node node) {
       if (found || !(node.is("while_statement") || node.is("do_statement") || node.is("for_statement"))) {
         return;
       }
-      const Node condition = node.child("condition");
-      const Node body = node.child("body");
       const bool inside = call.at() >= node.begin() && call.at() < node.end();
-      if (inside || node.begin() < call.at() || !is_idle(body) || counter.empty()) {
+      const WaitingLoop loop(model, node, counter);
+      if (inside || node.begin() < call.at() || !loop.waits()) {
         return;
       }
-      bool reads = false;
-      bool atomic =
-          contains(model.type_of(counter, function), "volatile") || contains(node.text(), "volatile");
-      node.each([&](Node one) {
-        reads = reads || (one.is("identifier") && one.text() == counter);
-        atomic =
-            atomic || (one.is("call_expression") && is_atomic_read(source::last_name(one.child("function"))));
-      });
-      if (reads && condition) {
-        found = HandBarrier{call.node, node, counter, !atomic};
-      }
+      const bool atomic = contains(model.type_of(counter, function), "volatile") || loop.reads_atomically();
+      found = HandBarrier{call.node, node, counter, !atomic};
     });
     if (found) {
       return found;

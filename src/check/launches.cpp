@@ -92,7 +92,8 @@ class LaunchCheck {
 
  private:
   void stream(const LaunchSite& site) {
-    if (!site.call->launch.empty() || !site.kernel.empty()) {
+    const bool by_module = contains(site.call->name, "Module") || site.call->name == "cuLaunchKernel";
+    if (!site.call->launch.empty() || !site.kernel.empty() || by_module) {
       if (is_default_stream(sources_.model, site.stream)) {
         findings_.add("DCU910", *site.in->file, site.call->at(),
                       {{"kernel", kernel_of(site)},

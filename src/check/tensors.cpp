@@ -89,10 +89,19 @@ Method method_of(Node identifier) {
   return {};
 }
 
+/// TORCH_CHECK_EQ(a.device(), b.device())
+bool compares(Node node) {
+  if (node.is("binary_expression")) {
+    return !is_any_of(node.child("operator").text(), {"&&", "||"});
+  }
+  const std::string name = node.is("call_expression") ? source::last_name(node.child("function")) : "";
+  return name.ends_with("_EQ") || name.ends_with("_NE") || contains_any(name, {"equal", "same", "Same"});
+}
+
 /// Compared with a call of the same kind on something else.
 bool is_compared(Node node, std::string_view name, std::initializer_list<std::string_view> methods) {
   for (Node above = node.parent(); above && !above.type().ends_with("statement"); above = above.parent()) {
-    if (!above.is("binary_expression") || is_any_of(above.child("operator").text(), {"&&", "||"})) {
+    if (!compares(above)) {
       continue;
     }
     bool found = false;
@@ -273,7 +282,8 @@ class UseReader {
     const Purpose purpose = purpose_of(node);
     if (is_any_of(name, {"is_cuda", "is_hip", "is_cpu", "device", "get_device", "device_type",
                          "is_privateuseone", "is_meta"})) {
-      const bool relative = is_compared(node, node.text(), {"device", "get_device"});
+      const bool relative =
+          is_compared(node, node.text(), {"device", "get_device"}) || is_compared_with_variable(node);
       use_.same_device = use_.same_device || relative;
       use_.device = use_.device || (purpose == Purpose::check && !relative);
     } else if (is_any_of(name, {"scalar_type", "dtype", "is_floating_point", "type", "element_size",
@@ -297,6 +307,31 @@ class UseReader {
     return (list.is("argument_list") && above.is("call_expression")) ||
            ((list.is("argument_list") || list.is("initializer_list")) && above.is("init_declarator")) ||
            (list.is("parameter_list") && above.is("function_declarator") && above.parent().is("declaration"));
+  }
+
+  /// tensor.device() == device, of a device that comes from elsewhere.
+  [[nodiscard]] bool is_compared_with_variable(Node node) const {
+    Node side = node;
+    for (Node above = node.parent(); above && !above.type().ends_with("statement"); above = above.parent()) {
+      if (above.is("binary_expression") && is_any_of(above.child("operator").text(), {"==", "!="})) {
+        const Node left = above.child("left");
+        const Node other = left == side ? above.child("right") : left;
+        return other.is("identifier") && !other.text().starts_with("k") && !is_device_constant(other.text());
+      }
+      side = above;
+    }
+    return false;
+  }
+
+  /// const at::Device device(at::kCUDA)
+  [[nodiscard]] bool is_device_constant(std::string_view name) const {
+    bool constant = false;
+    function_.body.each([&](Node node) {
+      constant =
+          constant || (node.is("init_declarator") && source::declared_name(node).text() == name &&
+                       contains_any(node.child("value").text(), {"CUDA", "HIP", "\"cuda", "PrivateUse1"}));
+    });
+    return constant;
   }
 
   /// As an argument: what the called function does with it.
@@ -390,6 +425,17 @@ class UseReader {
     for (const Function* callee : sources_.model.callees(call)) {
       const std::size_t index = source::parameter_index(call, *callee, in(call.arguments));
       use_.written = use_.written || stores_to(sources_, *callee, index);
+    }
+    // launch(kernel<T>, n, stream, x, y): the last arguments are the kernel's.
+    for (const Node handed : call.arguments) {
+      for (const Function* kernel : sources_.model.named(source::last_name(handed), function_.file)) {
+        const std::size_t count = kernel->parameters.size();
+        const std::size_t index = in(call.arguments) + count;
+        if (kernel->has_mark("__global__") && call.arguments.size() > count &&
+            index >= call.arguments.size()) {
+          use_.written = use_.written || stores_to(sources_, *kernel, index - call.arguments.size());
+        }
+      }
     }
     for (const LaunchSite* site : sources_.launches_in(function_)) {
       if (site->call->node == call.node && in(site->arguments) < site->arguments.size()) {

@@ -126,9 +126,10 @@ void take_qualifier(Variant& variant, std::size_t begin, std::size_t end) {
   Mark mark{static_cast<Offset>(begin), text.substr(begin, end - begin), {}};
   const std::size_t open = next_solid(text, end);
   // Only of those that take one: __global__ (x) would be a declarator.
-  static constexpr std::string_view with_argument[] = {"__launch_bounds__", "__mix__",       "__schedmode__",
-                                                       "__align__",         "__attribute__", "alignas",
-                                                       "__block_num__",     "__declspec"};
+  static constexpr std::string_view with_argument[] = {
+      "__launch_bounds__", "__mix__",       "__schedmode__", "__align__",           "__attribute__",
+      "alignas",           "__block_num__", "__declspec",    "C10_LAUNCH_BOUNDS_1", "C10_LAUNCH_BOUNDS_2",
+      "__maxnreg__"};
   const bool takes =
       std::find(std::begin(with_argument), std::end(with_argument), mark.name) != std::end(with_argument);
   if (takes && open < text.size() && text[open] == '(') {

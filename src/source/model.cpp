@@ -100,7 +100,10 @@ bool same_function(const Function& a, const Function& b) {
 } // namespace
 
 bool Function::has_mark(std::string_view mark) const {
-  return std::any_of(marks.begin(), marks.end(), [mark](const Mark& one) { return one.name == mark; });
+  // C10_HOST_DEVICE and its like say it in other words.
+  return std::any_of(marks.begin(), marks.end(), [mark](const Mark& one) {
+    return one.name == mark || (mark == "__device__" && one.name.ends_with("_DEVICE"));
+  });
 }
 
 bool Function::in_base_configuration() const {
