@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import copy
+import sys
 from typing import Any, Dict, List
 
+from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "python"))
+# pylint: disable=wrong-import-position
+from dcuop._verify import _gate  # noqa: E402
+
 Result = Dict[str, Any]
+
+ALL = ("correctness", "numerics", "micro", "e2e")
 
 LABELS = ["0", "<=0.5", "<=1", "<=2", "<=4", "<=16", "<=64", ">64"]
 
@@ -185,4 +194,16 @@ def emulated() -> Result:
     result.update(backend="host", backend_origin="no device here", emulated=True, device="cpu (emulated grid)", arch=[])
     result["micro"].update(emulated=True, clock="perf_counter")
     result["e2e"] = None
+    return result
+
+
+def failing() -> Result:
+    result = passing()
+    result["correctness"]["cases"].append(failed_case())
+    result["correctness"]["failed"] = 1
+    return judged(result)
+
+
+def judged(result: Result, **demands: float) -> Result:
+    result["gate"] = _gate.judge(result, demands, ALL)
     return result
