@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import pytest
 import verify_sample as sample
