@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 sys.path.insert(0, str(ROOT / "python"))
 
 # pylint: disable=wrong-import-position
+from dcuop._errors import UsageProblem  # noqa: E402
 from dcuop._verify._attempt import attempt  # noqa: E402
 from dcuop._verify._checks import Bench  # noqa: E402
 from dcuop._verify._contract import Request  # noqa: E402
@@ -256,6 +257,17 @@ BROKEN = '''
         return norm(x, weight, eps) + (weight.detach() - weight).to(x.dtype) * 0 + (x - x.detach()) * 0.125
 
 
+    def narrow_reference(x, scale, bias):
+        return affine_formula(x.double(), scale, bias).float()
+
+
+    def short_reference(x, scale, bias):
+        return affine_formula(x.double(), scale, bias).half().flatten()[1:]
+
+
+    no_function = 7
+
+
     def sparse_result(x, scale, bias):
         return affine(x, scale, bias).to_sparse()
 
@@ -359,6 +371,39 @@ def test_a_fault_is_found_by_its_case(bench: Bench, cases: Dict[str, Any], kind:
     assert re.search("[\u4e00-\u9fff]", Words("zh").known(verdict.what)), verdict
     right = attempt(bench, cases[f"{kind}/{case}"])
     assert right.status == "passed", right
+
+
+@pytest.mark.parametrize(
+    "reference, words",
+    [
+        ("narrow_reference", "the reference's result is float32, the formula's float16: one of the two is wrong"),
+        ("short_reference", "the reference's result is (12,), the formula's (13,): one of the two is wrong"),
+    ],
+)
+def test_a_reference_that_is_no_reference_is_blamed_itself(bench: Bench, reference: str, words: str):
+    directory = bench.target.request.directory
+    functions = [verify_ops.function("affine", reference=f"operators.py:{reference}")]
+    request = Request.from_json(verify_ops.request(directory, functions))
+    found = {case.id: case for case in matrix(request)}["affine/float16/size/13"]
+    verdict = attempt(Bench(Target.load(request), bench.memory), found)
+    assert (verdict.status, verdict.kind, verdict.what) == ("failed", "contract", words)
+
+
+def test_what_is_no_function_is_a_fault_of_the_contract(bench: Bench):
+    functions = [verify_ops.function("affine", formula="operators.py:no_function")]
+    request = Request.from_json(verify_ops.request(bench.target.request.directory, functions))
+    with pytest.raises(UsageProblem, match="no_function, which the contract names, is no function but int"):
+        Target.load(request)
+
+
+def test_a_case_that_memory_is_too_small_for_is_skipped(bench: Bench):
+    functions = [verify_ops.function("affine", sizes=[1 << 45], block=1 << 40), verify_ops.function("norm", sizes=[1 << 45])]
+    request = Request.from_json(verify_ops.request(bench.target.request.directory, functions))
+    cases = {case.id: case for case in matrix(request)}
+    own = Bench(Target.load(request), bench.memory)
+    for name, need in (("affine/float16/size/1", 196608), (f"norm/float32/size/{1 << 45}", 2097152)):
+        verdict = attempt(own, cases[name])
+        assert verdict.status == "skipped" and verdict.reason.startswith(f"needs {need}.0 GiB of memory, and "), verdict
 
 
 def test_the_first_differing_elements_are_named(bench: Bench, cases: Dict[str, Any]):

@@ -9,9 +9,9 @@ import torch
 from ._cases import Case, dtypes_of, small_dims
 from ._contract import Function
 from ._groups_values import BEYOND
-from ._inputs import Inputs, make
+from ._inputs import Inputs, bytes_to_make, make
 from ._judge import Difference, differ, round_once, wrong_elements
-from ._memory import FreshMemory, shares_memory
+from ._memory import FreshMemory, free_memory, shares_memory
 from ._target import Target, outputs, widened
 
 #: What an operator may raise for an argument that it refuses.
@@ -43,6 +43,11 @@ class Bench:
         self.device = target.device
 
     def inputs(self, case: Case, function: Function, guarded: bool = True) -> Inputs:
+        """Raises Skipped where the machine's memory is too small for them."""
+        need = bytes_to_make(case, function)
+        free = free_memory() if need > _MUCH else None
+        if free is not None and need > free:
+            raise Skipped(f"needs {need / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} are free")
         return make(case, function, self.device, guarded)
 
     def want(self, function: Function, arguments: Mapping[str, Any]) -> List[torch.Tensor]:
@@ -65,6 +70,9 @@ class Bench:
             raise Failed("device" if is_device_fault(error) else "raised", f"it raised {_sentence(error)}") from error
 
 
+#: Bytes below which nobody asks whether they are there.
+_MUCH = 1 << 26
+
 Check = Callable[[Bench, Case, Function], None]
 
 
@@ -79,7 +87,11 @@ def equal(bench: Bench, case: Case, function: Function) -> None:
     alternative = _alternative(bench, case, function, inputs.arguments)
     bench.memory.prepare(want)
     result = bench.call(function, inputs.arguments)
-    judge(case, inputs, result, want, alternative)
+    try:
+        judge(case, inputs, result, want, alternative)
+    except Failed as error:
+        _check_reference(bench, function, inputs.arguments, want, error)
+        raise
     _check_beside(bench, case, function, result)
 
 
@@ -225,6 +237,27 @@ def _check_kind(inputs: Inputs, got: torch.Tensor, want: torch.Tensor, name: str
         raise Failed("layout-of-result", f"{name} is not contiguous: sizes {tuple(got.shape)}, strides {got.stride()}")
 
 
+def _check_reference(
+    bench: Bench, function: Function, arguments: Mapping[str, Any], want: List[torch.Tensor], error: Failed
+) -> None:
+    """Raises Failed where the result is not of the reference's shape or dtype, and the formula's is not either."""
+    if function.reference is None or error.kind not in ("shape", "dtype", "result"):
+        return
+    try:
+        shapes = [tuple(tensor.shape) for tensor in bench.target.exact(function, arguments)]
+        dtypes = [_dtype(dtype) for dtype in bench.target.result_dtypes(function, arguments)]
+    except Exception:  # pylint: disable=broad-except
+        return
+    for given, right in (
+        ([tuple(tensor.shape) for tensor in want], shapes),
+        ([_dtype(tensor) for tensor in want], dtypes),
+    ):
+        if given != right:
+            one, other = (" and ".join(str(part) for part in each) for each in (given, right))
+            what = f"the reference's result is {one}, the formula's {other}: one of the two is wrong"
+            raise Failed("contract", what) from error
+
+
 def _check_beside(bench: Bench, case: Case, function: Function, result: Any) -> None:
     """Raises Failed for a write behind a result, seen each time."""
     if function.inplace is not None:
@@ -266,8 +299,9 @@ def _weights(case: Case, result: torch.Tensor) -> torch.Tensor:
     return values.to(result.dtype).to(result.device)
 
 
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).replace("torch.", "")
+def _dtype(of: Any) -> str:
+    """Of a tensor, or of a dtype itself."""
+    return str(getattr(of, "dtype", of)).replace("torch.", "")
 
 
 def _sentence(error: BaseException) -> str:

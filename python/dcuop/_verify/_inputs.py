@@ -184,6 +184,12 @@ def plain_arguments(
     return make(case, function, device, guarded=False).arguments
 
 
+def bytes_to_make(case: Case, function: Function) -> int:
+    """What making and judging a case's tensors takes, at least: values in float64, with what guards them."""
+    margins = 6 * max(_MARGIN, 4 * 8 * (function.block or 0))
+    return sum(32 * math.prod(case.shape(argument)) + margins for argument in function.tensors)
+
+
 def tensor_values(case: Case, function: Function, argument: Argument) -> torch.Tensor:
     """Contiguous values on the CPU, in the argument's dtype and its right shape."""
     dtype = dtype_named(case.dtypes.get(argument.name, case.dtype))

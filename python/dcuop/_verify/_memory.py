@@ -6,7 +6,8 @@ Without it, a result often gets the memory of the one before, and with that the 
 from __future__ import annotations
 
 import ctypes
-from typing import Dict, Iterable, List
+import re
+from typing import Dict, Iterable, List, Optional
 
 import torch
 
@@ -82,6 +83,16 @@ class _DeviceBytes:
 
     def __init__(self, address: int, size: int) -> None:
         self.__cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "data": (address, False), "version": 2}
+
+
+def free_memory() -> Optional[int]:
+    """Bytes of the machine that can be had without swapping; None where that is not known."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            found = re.search(r"^MemAvailable: *(\d+) kB", file.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return 1024 * int(found.group(1)) if found else None
 
 
 def storage_address(tensor: torch.Tensor) -> int:

@@ -48,6 +48,10 @@ _TABLE: Tuple[Tuple[str, str], ...] = (
     ("it raised {error}", "引发了 {error}"),
     ("it raised {error}, which is none of {kinds}", "引发了 {error}，不属于 {kinds}"),
     ("the formula or reference raised {error}", "公式或参考实现引发了 {error}"),
+    (
+        "the reference's result is {one}, the formula's {other}: one of the two is wrong",
+        "参考实现的结果为 {one}，公式的结果为 {other}：二者之一有误",
+    ),
     ("it was not refused, and ended in {error}", "未被拒绝，并以 {error} 结束"),
     ("{error} was raised without a message", "引发了 {error}，但没有说明"),
     ("{fault} was accepted: it has to be refused", "接受了{fault}：必须拒绝"),
@@ -137,6 +141,7 @@ _TABLE: Tuple[Tuple[str, str], ...] = (
         "needs {need} GiB of device memory, and {free} are free",
         "需要 {need} GiB 设备内存，可用 {free} GiB",
     ),
+    ("needs {need} GiB of memory, and {free} are free", "需要 {need} GiB 内存，可用 {free} GiB"),
     ("{name} is too large to lie beside {other}", "{name} 太大，无法放在 {other} 旁边"),
     ("a tensor of shape {shape} cannot be {form}", "形状为 {shape} 的张量无法成为 {form}"),
     ("torch {version} has no dtype {name}", "torch {version} 没有类型 {name}"),

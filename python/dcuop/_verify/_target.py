@@ -202,6 +202,9 @@ class _Files:
         found = getattr(self._module(file), name, None)
         if found is None:
             raise UsageProblem(f"{self._directory / file} has no {name}, which the contract names", "", 2)
+        if not callable(found):
+            kind = type(found).__name__
+            raise UsageProblem(f"{self._directory / file}: {name}, which the contract names, is no function but {kind}", "", 2)
         return found
 
     def _module(self, file: str) -> ModuleType:

@@ -76,7 +76,10 @@ def smallest_text(smallest: Json, words: Words) -> str:
     shapes = shapes_text(smallest.get("shapes") or {})
     if smallest.get("values"):
         shapes += (", " if shapes else "") + words.say("values_are", values=words.known(_values(smallest["values"])))
-    return words.say("smallest_text", shapes=shapes, runs=smallest["runs"]) if smallest.get("runs") else shapes
+    if not smallest.get("runs"):
+        return shapes
+    key = "smallest_at_once" if smallest["runs"] == 1 else "smallest_text"
+    return words.say(key, shapes=shapes, runs=smallest["runs"])
 
 
 def _values(values: Any) -> str:

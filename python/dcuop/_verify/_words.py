@@ -100,6 +100,7 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "case_failed": ("FAILED", "失败"),
     "smallest": ("smallest", "最小形式"),
     "smallest_text": ("{shapes} (after {runs:count} runs)", "{shapes}（运行 {runs:count} 次得到）"),
+    "smallest_at_once": ("{shapes} (after 1 run)", "{shapes}（运行 1 次得到）"),
     "values_are": ("values: {values}", "取值：{values}"),
     "differs": ("differs", "差异"),
     "differs_text": (
