@@ -120,6 +120,42 @@ bool is_shared(const Function& function, std::string_view name) {
   return shared;
 }
 
+/// if (atomicAdd(count, 1) == blocks - 1) { *generation += 1; } else { while (*generation == before) {} }: the loop waits
+/// for another variable than what was counted in.
+bool is_on_either_side(Node arrival, Node loop) {
+  for (Node above = arrival.parent(); above; above = above.parent()) {
+    if (above.is("if_statement")) {
+      const Node condition = above.child("condition");
+      const bool decides = arrival.begin() >= condition.begin() && arrival.begin() < condition.end();
+      return decides && contains_any(condition.text(), {"==", "!="}) && loop.begin() >= condition.end() &&
+             loop.begin() < above.end();
+    }
+  }
+  return false;
+}
+
+/// What a loop may wait for: the counter, or memory that is neither a local variable nor the block's.
+std::vector<std::string> waited_for(const Function& function, Node arrival, Node loop,
+                                    const std::string& counter) {
+  std::vector<std::string> names = {counter};
+  if (!is_on_either_side(arrival, loop)) {
+    return names;
+  }
+  for (const Node name : source::identifiers(loop)) {
+    const std::string text(name.text());
+    const source::Parameter* parameter = function.parameter(text);
+    bool local = false;
+    function.body.each([&](Node node) {
+      local = local || (node.is("init_declarator") && source::declared_name(node).text() == text);
+    });
+    const bool memory = parameter != nullptr ? contains(parameter->type, "*") : !local;
+    if (memory && !is_shared(function, text)) {
+      names.push_back(text);
+    }
+  }
+  return names;
+}
+
 std::optional<HandBarrier> hand_barrier(const source::Model& model, const Function& function) {
   for (const Call& call : function.calls) {
     const Node counted = call.name == "fetch_add" ? call.receiver
@@ -134,16 +170,18 @@ std::optional<HandBarrier> hand_barrier(const source::Model& model, const Functi
     }
     std::optional<HandBarrier> found;
     function.body.each([&](Node node) {
-      if (found || !(node.is("while_statement") || node.is("do_statement") || node.is("for_statement"))) {
-        return;
-      }
+      const bool is_loop = node.is("while_statement") || node.is("do_statement") || node.is("for_statement");
       const bool inside = call.at() >= node.begin() && call.at() < node.end();
-      const WaitingLoop loop(model, node, counter);
-      if (inside || node.begin() < call.at() || !loop.waits()) {
+      if (found || !is_loop || inside || node.begin() < call.at()) {
         return;
       }
-      const bool atomic = contains(model.type_of(counter, function), "volatile") || loop.reads_atomically();
-      found = HandBarrier{call.node, node, counter, !atomic};
+      for (const std::string& name : waited_for(function, call.node, node, counter)) {
+        const WaitingLoop loop(model, node, name);
+        if (!found && loop.waits()) {
+          const bool atomic = contains(model.type_of(name, function), "volatile") || loop.reads_atomically();
+          found = HandBarrier{call.node, node, counter, name, !atomic};
+        }
+      }
     });
     if (found) {
       return found;
@@ -152,12 +190,39 @@ std::optional<HandBarrier> hand_barrier(const source::Model& model, const Functi
   return std::nullopt;
 }
 
+/// How a device function's parameters differ, as the kernels and functions that call it say.
+std::map<std::string, Variance> given(const Sources& sources, const Function& function, int depth) {
+  std::map<std::string, Variance> parameters;
+  if (function.has_mark("__global__") || depth > 3) {
+    return parameters;
+  }
+  for (const Function* caller : sources.callers_of(function)) {
+    if (caller == &function || !(caller->has_mark("__global__") || caller->has_mark("__device__"))) {
+      continue;
+    }
+    const VarianceTable variance(*caller, source::hip_seeds(), given(sources, *caller, depth + 1));
+    for (const Call& call : caller->calls) {
+      const auto& callees = sources.model.callees(call);
+      if (std::find(callees.begin(), callees.end(), &function) == callees.end()) {
+        continue;
+      }
+      for (std::size_t index = 0; index < call.arguments.size(); ++index) {
+        const std::size_t position = source::parameter_index(call, function, index);
+        if (position < function.parameters.size()) {
+          parameters[function.parameters[position].name] |= variance.of(call.arguments[index]);
+        }
+      }
+    }
+  }
+  return parameters;
+}
+
 /// Follows one kernel or device function.
 class Walk {
  public:
   Walk(const Sources& sources, const Barriers& barriers, const Function& function, Findings& findings)
       : sources_(sources), barriers_(barriers), function_(function), findings_(findings),
-        variance_(function, source::hip_seeds()) {}
+        variance_(function, source::hip_seeds(), given_variance(sources, function)) {}
 
   void run() { source::PathWalk<bool, Walk>(*this).run(function_.body, false); }
 
@@ -178,7 +243,8 @@ class Walk {
  private:
   void judge(const Call& call, const Guards& guards) {
     for (const Guard& guard : guards) {
-      if (!guard.condition || !variance_.of(guard.condition).thread || reached_on_both_sides(guard, call)) {
+      if (!guard.condition || !variance_.of(guard.condition).thread || reached_on_both_sides(guard, call) ||
+          (guard.is_loop && is_rounded(guard.condition))) {
         continue;
       }
       // One that surrounds the barrier, or one that some threads left at before it.
@@ -188,11 +254,51 @@ class Walk {
                                   {{"function", function_.name},
                                    {"barrier", call.name},
                                    {"condition", std::string(guard.condition.text())}});
-      if (guard.is_loop || !surrounds) {
+      if (guard.is_loop || !surrounds || is_collective(guard.condition)) {
         // Wavefronts that have ended are not waited for on today's hardware, and trip counts may be equal after all.
         added.severity = finding::Severity::warning;
       }
       return;
+    }
+  }
+
+  /// Its value comes from a function that all threads of the block run through, and may be the same for all.
+  [[nodiscard]] bool is_collective(Node condition) const {
+    bool collective = false;
+    each_value(condition, [&](Node value) {
+      value.each([&](Node one) {
+        collective =
+            collective ||
+            (one.is("call_expression") &&
+             (barriers_.is_block_barrier(source::call_of(one, *function_.variants.front()), function_) ||
+              contains_any(one.text(),
+                           {"BlockReduce", "BlockScan", "block_reduce", "BlockLoad", "blockReduce"})));
+      });
+    });
+    return collective;
+  }
+
+  /// for (i = threadIdx.x; i < round_up(n, blockDim.x); i += blockDim.x): as many rounds for every thread.
+  [[nodiscard]] bool is_rounded(Node condition) const {
+    bool rounded = false;
+    each_value(condition, [&](Node value) {
+      rounded = rounded || contains_any(value.text(),
+                                        {"round", "Round", "ROUND", "align", "Align", "ALIGN", "padded",
+                                         "ceil", "DIV_UP", "div_up", "CEIL", "% blockDim", "* blockDim.x"});
+    });
+    return rounded;
+  }
+
+  /// The expression, and what its variables were made from.
+  template <class Visit> void each_value(Node expression, Visit visit) const {
+    visit(expression);
+    for (const Node name : source::identifiers(expression)) {
+      function_.body.each([&](Node node) {
+        if (node.is("init_declarator") && source::declared_name(node).text() == name.text() &&
+            !contains(node.child("value").text(), "threadIdx")) {
+          visit(node.child("value"));
+        }
+      });
     }
   }
 
@@ -227,6 +333,10 @@ class Walk {
 };
 
 } // namespace
+
+std::map<std::string, Variance> given_variance(const Sources& sources, const Function& function) {
+  return given(sources, function, 0);
+}
 
 Barriers::Barriers(const Sources& sources) : sources_(sources) {
   for (const auto& function : sources.model.functions()) {

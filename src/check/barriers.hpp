@@ -13,8 +13,13 @@ namespace dcuop::check {
 struct HandBarrier {
   Node arrival, loop;
   std::string counter;        ///< the first name of what is counted in
+  std::string waited;         ///< of what the loop reads: the counter, or another
   bool reads_plainly = false; ///< neither volatile nor atomic
 };
+
+/// How the parameters of a device function differ among threads and blocks, by what its callers hand over.
+[[nodiscard]] std::map<std::string, source::Variance> given_variance(const Sources& sources,
+                                                                     const Function& function);
 
 class Barriers {
  public:

@@ -85,7 +85,7 @@ class GridCheck {
     for (const auto& function : sources_.model.functions()) {
       if ((function->has_mark("__global__") || function->has_mark("__device__")) &&
           barriers_.waits_for_grid(*function)) {
-        Walk(barriers_, *function, findings_, {}).run();
+        Walk(barriers_, *function, findings_, given_variance(sources_, *function)).run();
       }
       if (function->has_mark("__global__") || function->has_mark("__device__")) {
         last_block(*function);
@@ -169,8 +169,8 @@ class GridCheck {
       acquired = acquired || (is_fence(call.name) && call.at() >= barrier.loop.begin());
     }
     if (barrier.reads_plainly) {
-      put_unfenced(function, barrier.loop, "the loop reads " + barrier.counter + " without an atomic load",
-                   "循环没有用原子读取 " + barrier.counter);
+      put_unfenced(function, barrier.loop, "the loop reads " + barrier.waited + " without an atomic load",
+                   "循环没有用原子读取 " + barrier.waited);
     } else if (!released) {
       put_unfenced(function, barrier.arrival, "nothing releases what was written before the arrival",
                    "到达之前写入的数据没有释放（release）");

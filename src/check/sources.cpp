@@ -29,7 +29,9 @@ LaunchSite launch_of(const Function& function, const Call& call) {
     site.arguments = call.arguments;
     return site;
   }
-  site.is_cooperative = contains(call.name, "Cooperative");
+  // hipLaunchKernelExC is given what kind of launch it is.
+  site.is_cooperative = contains(call.name, "Cooperative") ||
+                        (contains(call.name, "KernelEx") && contains(function.body.text(), "Cooperative"));
   if (call.name == "hipLaunchKernelGGL" || call.name == "hipExtLaunchKernelGGL") {
     site.kernel = source::last_name(at(call.arguments, 0));
     site.grid = at(call.arguments, 1);

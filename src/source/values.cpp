@@ -295,8 +295,15 @@ VarianceTable::VarianceTable(const Function& function, const VarianceSeeds& seed
 
 Variance VarianceTable::of(Node expression) const {
   Variance variance;
+  Offset same = 0; // up to here it is what a vote of the block gives: the same for all its threads
   expression.each([&](Node node) {
     const std::string_view type = node.type();
+    if (type == "call_expression" && node.child("function").text().starts_with("__syncthreads_")) {
+      same = std::max(same, node.end());
+    }
+    if (node.begin() < same) {
+      return;
+    }
     if (type != "identifier" && type != "field_identifier") {
       return;
     }
