@@ -36,6 +36,36 @@ void sort(std::vector<Finding>& findings) {
   });
 }
 
+/// In a function that the parser did not understand wholly an error may be its misreading: a warning, which says so.
+void lower_confidence(const source::Model& model, Findings& findings) {
+  struct Lines {
+    std::size_t first, last;
+    const Function* function;
+  };
+  std::map<std::string, std::vector<Lines>> damaged;
+  for (const auto& function : model.functions()) {
+    if (!function->is_macro && function->node.is_damaged()) {
+      const auto& file = *function->file;
+      damaged[file.path.string()].push_back(
+          {file.place(function->node.begin()).line, file.place(function->node.end()).line, function.get()});
+    }
+  }
+  for (Finding& finding : findings.all) {
+    const auto here = damaged.find(finding.subject);
+    if (here == damaged.end() || finding.severity != finding::Severity::error || finding.line == 0) {
+      continue;
+    }
+    for (const Lines& lines : here->second) {
+      if (finding.severity == finding::Severity::error && finding.line >= lines.first &&
+          finding.line <= lines.last) {
+        finding.severity = finding::Severity::warning;
+        finding.evidence.push_back(
+            {"confidence", "the parser did not understand all of " + lines.function->name});
+      }
+    }
+  }
+}
+
 } // namespace
 
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& directory) {
@@ -74,6 +104,7 @@ Report check(const Request& request) {
   check_barriers(sources, findings);
   check_grid(sources, findings);
   check_streams(sources, findings);
+  lower_confidence(model, findings);
   check_reading(sources, findings);
   Report report;
   report.directory = request.directory;

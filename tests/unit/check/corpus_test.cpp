@@ -213,6 +213,26 @@ TEST(SourceFiles, PassesOverProductsAndHiddenDirectories) {
   EXPECT_THAT(names, testing::ElementsAre("a.hip", "b.py", "d/e.h"));
 }
 
+TEST(Check, TrustsAFunctionLessThatItDidNotUnderstandWholly) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  Request request;
+  request.directory = directory.path();
+  request.files = {directory.path() / "a.hip"};
+  const std::string barrier = "  if (threadIdx.x == 0) { __syncthreads(); }\n}\n";
+  for (const bool damaged : {false, true}) {
+    std::ofstream(request.files.front()) << "__global__ void k(float* y) {\n"
+                                         << (damaged ? "  y[0] = = 1;\n" : "") << barrier;
+    const Report report = check(request);
+    ASSERT_FALSE(report.findings.empty());
+    const auto& finding = report.findings.front();
+    EXPECT_EQ(finding.rule, "DCU918");
+    EXPECT_EQ(finding.severity, damaged ? Severity::warning : Severity::error);
+    EXPECT_EQ(finding.evidence.back().label, damaged ? "confidence" : "code");
+    EXPECT_EQ(report.understood < 1, damaged);
+    EXPECT_EQ(rules_of(report).contains("DCU992"), damaged);
+  }
+}
+
 TEST(Check, FollowsHeadersOutsideOfTheDirectoryButDoesNotJudgeThem) {
   const TemporaryDirectory directory(Environment::of_this_process());
   fs::create_directories(directory.path() / "op");
