@@ -142,17 +142,53 @@ class KernelCheck {
       }
       const Variance index = variance.of(left);
       const auto* bound = kernel.parameter(right.text());
+      const bool large = index.thread && index.block && bound != nullptr && is_64_bit(bound->type) &&
+                         !contains(bound->type, "*");
+      if (!large || is_limited(kernel)) {
+        return;
+      }
+      const std::string name(left.text());
       const std::string type = sources_.model.type_of(left, kernel);
-      if (index.thread && index.block && bound != nullptr && is_64_bit(bound->type) &&
-          !contains(bound->type, "*") && is_32_bit(type)) {
-        findings_.add("DCU915", *kernel.file, node.begin(),
-                      {{"function", kernel.name},
-                       {"what", "the index " + std::string(left.text()) + " is " + type + ", and " +
-                                    bound->name + " is " + bound->type},
-                       {"what:zh", "下标 " + std::string(left.text()) + " 的类型是 " + type + "，而 " +
-                                       bound->name + " 是 " + bound->type}});
+      if (is_32_bit(type)) {
+        put_narrow(kernel, node,
+                   "the index " + name + " is " + type + ", and " + bound->name + " is " + bound->type,
+                   "下标 " + name + " 的类型是 " + type + "，而 " + bound->name + " 是 " + bound->type);
+      } else if (const Node product = narrow_product(kernel, name)) {
+        put_narrow(kernel, product,
+                   name + " is " + type + ", and its product " + std::string(product.text()) + " has 32 bits",
+                   name + " 的类型是 " + type + "，而乘积 " + std::string(product.text()) + " 只有 32 位");
       }
     });
+  }
+
+  void put_narrow(const Function& kernel, Node at, const std::string& what, const std::string& chinese) {
+    findings_.add("DCU915", *kernel.file, at.begin(),
+                  {{"function", kernel.name}, {"what", what}, {"what:zh", chinese}});
+  }
+
+  /// int64_t i = blockIdx.x * blockDim.x + threadIdx.x, of an index that takes one step: both factors are unsigned int.
+  [[nodiscard]] Node narrow_product(const Function& kernel, const std::string& name) const {
+    Node product;
+    bool steps = false;
+    kernel.body.each([&](Node node) {
+      if (node.is("init_declarator") && source::declared_name(node).text() == name) {
+        const Node value = node.child("value");
+        value.each([&](Node one) {
+          if (one.is("binary_expression") && one.child("operator").text() == "*" &&
+              is_plain(one.child("left"), "blockIdx") && is_plain(one.child("right"), "blockDim")) {
+            product = one;
+          }
+        });
+        steps = steps || node.parent().field() == "initializer";
+      }
+      steps = steps || (node.is("assignment_expression") && node.child("left").text() == name);
+    });
+    return steps ? Node() : product;
+  }
+
+  /// blockIdx.x, and nothing around it that widens it.
+  static bool is_plain(Node node, std::string_view name) {
+    return node.is("field_expression") && node.child("argument").text() == name;
   }
 
   /// Compares something with what 32 bits hold, or with a number that is large on purpose.

@@ -125,9 +125,15 @@ C10_HIP_KERNEL_LAUNCH_CHECK();)"},
      .summary = {"in {function} {what}", "在 {function} 中，{what}"},
      .cause = {"{at}: in {function} {what}", "{at}：在 {function} 中，{what}"},
      .how = {"numel() that becomes an int without a demand that it fits; a 32-bit index over the grid that "
-             "is compared with a 64-bit bound.",
-             "numel() 变成 int 而没有检查是否放得下；网格上的 32 位下标与 64 位上界比较。"},
-     .causes = {"more than 2^31 elements: 4 GiB of float16", "元素超过 2^31 个：float16 即 4 GiB"},
+             "is compared with a 64-bit bound; a 64-bit one that is made from blockIdx.x * blockDim.x.",
+             "numel() 变成 int 而没有检查是否放得下；网格上的 32 位下标与 64 位上界比较；由 blockIdx.x * "
+             "blockDim.x "
+             "得到的 64 位下标。"},
+     .causes = {"more than 2^31 elements: 4 GiB of float16\nblockIdx.x * blockDim.x is a product of two "
+                "unsigned int, "
+                "whatever it is assigned to",
+                "元素超过 2^31 个：float16 即 4 GiB\nblockIdx.x * blockDim.x 是两个 unsigned int "
+                "的乘积，与赋值目标的类型无关"},
      .fixes = {"int64_t, with static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x\nor "
                "TORCH_CHECK(x.numel() <= std::numeric_limits<int>::max(), ...)",
                "使用 int64_t 与 static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x\n或 "
