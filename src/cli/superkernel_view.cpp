@@ -42,7 +42,7 @@ class PlanView {
         zh_(style.language == LanguageOfText::zh) {
     for (const Operator& op : scope.operators) {
       name_width_ = std::max(name_width_, display_width(op.name));
-      type_width_ = std::max(type_width_, display_width(short_text(scope, op)));
+      type_width_ = std::max(type_width_, display_width(short_text(op)));
     }
   }
 
@@ -108,9 +108,8 @@ class PlanView {
     for (const superkernel::Fix& fix : plan_.operators[index].fixes) {
       fixes.push_back(fix.text.in(style_.language));
     }
-    std::string line = "  " + padded(op.name, name_width_) + "  " +
-                       padded(short_text(scope_, op), type_width_) + "  " +
-                       (is_bad ? terminal_.styled(text, Style::red) : text);
+    std::string line = "  " + padded(op.name, name_width_) + "  " + padded(short_text(op), type_width_) +
+                       "  " + (is_bad ? terminal_.styled(text, Style::red) : text);
     if (!fixes.empty()) {
       line += "   -> " + join(fixes, say(", or ", "，或 "));
     }

@@ -60,7 +60,7 @@ std::string call_text(const Operator& op) {
 std::string entering_text(const Scope& scope, const Judgement& judgement, std::size_t index) {
   const Verdict& verdict = judgement.operators[index];
   const Operator& op = scope.operators[index];
-  const std::string blocks = std::to_string(counted_blocks(scope, op));
+  const std::string blocks = std::to_string(op.block_num);
   const std::string enter = std::to_string(verdict.aic) + " AIC + " + std::to_string(verdict.aiv) + " AIV";
   return to_string(op.type) + " x " + blocks + ": " + enter + " of " +
          launch_text(judgement.segments[verdict.segment].launch);

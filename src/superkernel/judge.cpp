@@ -45,8 +45,7 @@ class SegmentJudge {
   }
 
   [[nodiscard]] std::uint32_t blocks_of(const Operator& op) const {
-    const std::uint32_t wanted = segment_.is_fused ? counted_blocks(scope_, op) : op.block_num;
-    return std::min(wanted, uses(op.type, Side::aic) ? launch_.aic : launch_.aiv);
+    return std::min(op.block_num, uses(op.type, Side::aic) ? launch_.aic : launch_.aiv);
   }
 
   void enter(const Operator& op) {
@@ -117,11 +116,12 @@ class SegmentJudge {
   }
 
   /// Cores that come to SyncAll: those that enter, without those that have a path around it, and with feed-sync-all
-  /// the idle ones too, which repeat what block 0 does.
+  /// the idle ones too, which repeat what block 0 does. The generator compares block counts for that, and takes that of
+  /// a tiling-sink operator for the whole device's.
   [[nodiscard]] std::uint32_t callers(const Operator& op, Side side) const {
     const std::uint32_t own = entering(side) - skipping(op, side);
     const bool is_fed = scope_.backend == Backend::ge && segment_.is_fused && options_.feed_sync_all &&
-                        op.sync.all_is_counted && own > 0;
+                        op.task != Task::tiling_sink && op.sync.all_is_counted && own > 0;
     return is_fed ? total(side) - skipping(op, side) : own;
   }
 

@@ -16,6 +16,14 @@ struct Need {
   std::uint32_t aic = 0, aiv = 0;
 };
 
+/// How many its tiling will ask for is not known when a tiling-sink operator of ge is compiled: it counts as the device.
+std::uint32_t counted_blocks(const Scope& scope, const Operator& op) {
+  if (scope.backend == Backend::ge && op.task == Task::tiling_sink) {
+    return uses(op.type, Side::aic) ? scope.platform.aic : scope.platform.aiv;
+  }
+  return op.block_num;
+}
+
 Need need_of(const Scope& scope, const Operator& op) {
   const std::uint32_t blocks = counted_blocks(scope, op);
   return {uses(op.type, Side::aic) ? blocks : 0, !uses(op.type, Side::aiv)            ? 0
@@ -242,13 +250,6 @@ std::uint32_t resident_blocks(const Launch& launch, const Platform& platform) {
     resident = std::min(resident, platform.aiv / (launch.aiv / launch.blocks));
   }
   return resident;
-}
-
-std::uint32_t counted_blocks(const Scope& scope, const Operator& op) {
-  if (scope.backend == Backend::ge && op.task == Task::tiling_sink) {
-    return uses(op.type, Side::aic) ? scope.platform.aic : scope.platform.aiv;
-  }
-  return op.block_num;
 }
 
 bool are_linked(const Operator& first, const Operator& second) {

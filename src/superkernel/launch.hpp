@@ -5,9 +5,6 @@
 
 namespace dcuop::superkernel {
 
-/// Blocks that an operator counts as; a tiling-sink operator of ge counts as the whole device.
-[[nodiscard]] std::uint32_t counted_blocks(const Scope& scope, const Operator& op);
-
 /// The kernels of the scope, with their launches; adds what is wrong with debug-aic-num and debug-aiv-num.
 [[nodiscard]] std::vector<Segment> segments_of(const Scope& scope, const Options& options,
                                                std::vector<BuildError>& errors);

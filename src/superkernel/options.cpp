@@ -29,21 +29,21 @@ struct Row {
 constexpr std::uint32_t no_limit = 0xffffffff;
 
 constexpr std::array ge_rows = {
-    Row{"feed-sync-all", Form::number, 0, 1, {}},
-    Row{"stream-fusion", Form::number, 0, 1, {}},
+    Row{"feed-sync-all", Form::words, 0, 0, "0 1"},
+    Row{"stream-fusion", Form::words, 0, 0, "0 1"},
     Row{"strict-scope-check", Form::any, 0, 0, "bypass abort"},
     Row{"dcci-before-kernel-start", Form::list, 0, 0, {}},
     Row{"dcci-after-kernel-end", Form::list, 0, 0, {}},
     Row{"dcci-disable-on-kernel", Form::list, 0, 0, {}},
     Row{"debug-aic-num", Form::number, 0, no_limit, {}},
     Row{"debug-aiv-num", Form::number, 0, no_limit, {}},
-    Row{"early-start", Form::number, 0, 2, {}},
+    Row{"early-start", Form::words, 0, 0, "0 1 2"},
     Row{"preload-code", Form::words, 0, 0, "max none per-func"},
     Row{"split-mode", Form::number, 1, 64, {}},
     Row{"func-align", Form::power_of_two, 0, no_limit, {}},
-    Row{"debug-dcci-all", Form::number, 0, 1, {}},
-    Row{"debug-sync-all", Form::number, 0, 1, {}},
-    Row{"profiling", Form::number, 0, 1, {}},
+    Row{"debug-dcci-all", Form::words, 0, 0, "0 1"},
+    Row{"debug-sync-all", Form::words, 0, 0, "0 1"},
+    Row{"profiling", Form::words, 0, 0, "0 1"},
     Row{"compile-options", Form::any, 0, 0, {}},
 };
 
@@ -112,7 +112,9 @@ std::string wanted_by(const Row& row, std::string_view value) {
     return number && *number != 1 && (*number & (*number - 1)) == 0 ? "" : "0, or a power of two from 2 on";
   case Form::words: {
     const std::vector<std::string> words = split(row.words, ' ');
-    return std::find(words.begin(), words.end(), value) != words.end() ? "" : "one of " + join(words, ", ");
+    return std::find(words.begin(), words.end(), value) != words.end() ? ""
+           : words.size() == 2                                         ? join(words, " or ")
+                                                                       : "one of " + join(words, ", ");
   }
   case Form::list:
   case Form::any:

@@ -62,9 +62,8 @@ const Operator& Program::operator_at(std::size_t at) const {
 }
 
 std::uint32_t Program::blocks_of(std::size_t at) const {
-  const Layout layout = layout_of(scope_, operator_at(at), kernel_.is_fused);
-  return std::min(layout.cubes > 0 ? layout.cubes : layout.vectors,
-                  machine_.core_count(layout.cubes > 0 ? Side::aic : Side::aiv));
+  const Operator& op = operator_at(at);
+  return std::min(op.block_num, machine_.core_count(uses(op.type, Side::aic) ? Side::aic : Side::aiv));
 }
 
 bool Program::enters_at(std::size_t at, Side side, std::uint32_t core) const {
@@ -315,7 +314,9 @@ void Program::sync_all(const Context& here, std::uint32_t object, std::uint32_t 
 /// feed-sync-all: a core that the operator leaves idle repeats the SyncAlls that block 0 of its side counts.
 void Program::feed(const Context& here) {
   const Operator& op = *here.op;
-  const bool block_0_counts = op.sync.all_is_counted && (op.sync.all_on_every_core || blocks_of(here.at) > 1);
+  // Whether there are idle cores is asked when it is compiled: a tiling-sink operator has all cores then.
+  const bool block_0_counts = op.task != Task::tiling_sink && op.sync.all_is_counted &&
+                              (op.sync.all_on_every_core || blocks_of(here.at) > 1);
   if (scope_.backend != Backend::ge || !kernel_.is_fused || !options_.feed_sync_all || !block_0_counts ||
       !uses(op.type, here.side)) {
     return;

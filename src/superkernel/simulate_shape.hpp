@@ -18,7 +18,7 @@ struct Kernel {
 
 [[nodiscard]] std::vector<Kernel> kernels_of(const Scope& scope, const Options& options);
 
-/// Where an operator lies: cube cores, and vector cores by itself. A 1:2 operator's are two a block.
+/// What an operator is launched for: cube cores, and vector cores by itself. A 1:2 operator's are two a block.
 struct Layout {
   std::uint32_t cubes = 0, vectors = 0;
 };

@@ -328,7 +328,7 @@ class Picture {
 
   [[nodiscard]] std::string label(std::size_t op) const {
     const Operator& one = scope_.operators[op];
-    return shortened(std::to_string(op + 1) + " " + one.name, 420) + ", " + short_text(scope_, one);
+    return shortened(std::to_string(op + 1) + " " + one.name, 420) + ", " + short_text(one);
   }
 
   void draw_legend() {

@@ -1,11 +1,10 @@
 // A plan in clauses: what a line of the report and the picture say of operators, launches and splits.
 #include "findings.hpp"
-#include "launch.hpp"
 
 namespace dcuop::superkernel {
 
-std::string short_text(const Scope& scope, const Operator& op) {
-  const std::string blocks = std::to_string(counted_blocks(scope, op));
+std::string short_text(const Operator& op) {
+  const std::string blocks = std::to_string(op.block_num);
   if (is_mix(op.type)) {
     return (op.type == KernelType::mix_aic_1_1 ? "1:1 " : "1:2 ") + blocks;
   }

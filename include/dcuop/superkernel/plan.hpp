@@ -78,7 +78,7 @@ struct Plan {
 [[nodiscard]] Overlap overlap_of(const Scope& scope, const Judgement& judgement);
 
 /// "AIV 20", "1:1 24": type and cores in short.
-[[nodiscard]] std::string short_text(const Scope& scope, const Operator& op);
+[[nodiscard]] std::string short_text(const Operator& op);
 /// "MIX_AIC_1_2 x 24 (24 AIC + 48 AIV)".
 [[nodiscard]] std::string launch_text(const Launch& launch);
 /// Of an operator's first fault: "HANGS: SyncAll() waits for 48 vector cores, 20 enter"; else "fits".

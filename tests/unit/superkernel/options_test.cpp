@@ -62,6 +62,9 @@ TEST(GeOptions, WhatTheParserRefuses) {
   EXPECT_EQ(parse_ge_options("feed-sync-al=1").problems[0].wanted, "feed-sync-all");
   EXPECT_THAT(problems(parse_ge_options("feed-sync-all=2")), ElementsAre(Kind::bad_value));
   EXPECT_THAT(problems(parse_ge_options("feed-sync-all=")), ElementsAre(Kind::bad_value));
+  EXPECT_THAT(problems(parse_ge_options("feed-sync-all=01")), ElementsAre(Kind::bad_value))
+      << "compared as text";
+  EXPECT_THAT(problems(parse_ge_options("split-mode=04:debug-aic-num=024")), IsEmpty()) << "read as a number";
   EXPECT_THAT(problems(parse_ge_options("feed-sync-all=-1")), ElementsAre(Kind::bad_value));
   EXPECT_THAT(problems(parse_ge_options("feed-sync-all=1:feed-sync-all=0")), ElementsAre(Kind::duplicate));
   EXPECT_TRUE(parse_ge_options("feed-sync-all=1:feed-sync-all=0").feed_sync_all);

@@ -67,6 +67,15 @@ TEST(SyncAllShort, ABatchOperatorOfNpugraphExHasAKernelOfItsOwnSize) {
   EXPECT_THAT(of(on_npugraph_ex(a_scope({aiv("b", 48), a}))), ElementsAre("", ""));
 }
 
+TEST(SyncAllShort, OfATilingSinkOperatorThatTakesLessThanTheDeviceIsNotFed) {
+  Operator sink = with_sync_all(aiv("a", 20));
+  sink.task = Task::tiling_sink;
+  EXPECT_THAT(of(a_scope({sink, aiv("b", 4)}, "feed-sync-all=1")),
+              ElementsAre("sync-all-short AIV 20 of 48", ""));
+  sink.block_num = 48;
+  EXPECT_THAT(of(a_scope({sink, aiv("b", 4)})), ElementsAre("", ""));
+}
+
 TEST(SyncAllOneSided, HangsWhateverTheOptions) {
   EXPECT_THAT(of(a_scope({with_sync_all(aiv("a", 48), SyncAll::mix)}, "feed-sync-all=1")),
               ElementsAre("sync-all-one-sided AIV 48 of 0"));
