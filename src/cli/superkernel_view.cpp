@@ -294,18 +294,17 @@ void print_simulation(Terminal& terminal, const Scope& scope, const Plan& plan, 
     } else if (run.is_finished) {
       terminal.answer(kernel + (zh ? "：全部同时运行，结束" : ": all under way at once, ends") + time);
     } else {
-      terminal.answer(kernel +
-                      (zh ? "：全部同时运行，停住不动：" : ": all under way at once, stands still with"));
+      terminal.answer(kernel + (zh ? "：全部同时运行，停住不动：" : ": all under way at once, blocked:"));
     }
-    for (const superkernel::Stand& stand : run.stands) {
-      const std::string& name = scope.operators[stand.op].name;
-      std::string where = zh ? name + " 的 " + stand.at : "at " + stand.at + " of " + name;
-      if (stand.at == "no core") {
+    for (const superkernel::Blocked& one : run.blocked) {
+      const std::string& name = scope.operators[one.op].name;
+      std::string where = zh ? name + " 的 " + one.at : "at " + one.at + " of " + name;
+      if (one.at == "no core") {
         where = zh ? "没有可用的核" : "no core to run on";
-      } else if (stand.at == "barrier") {
+      } else if (one.at == "barrier") {
         where = zh ? name + " 之后的同步" : "at the barrier behind " + name;
       }
-      terminal.answer("  " + cores_text(stand.cores) + "  " + where);
+      terminal.answer("  " + cores_text(one.cores) + "  " + where);
     }
   }
   const std::string difference = disagreement(scope, plan.judgement, simulation);

@@ -27,14 +27,14 @@ bool Machine::has_started(Side side, std::uint32_t core) const {
   return block_of(side, core) < started_;
 }
 
-std::uint32_t Machine::add_meet(Cause cause, std::uint32_t op, Side side, double delay) {
-  Meet meet;
-  meet.cause = cause;
-  meet.op = op;
-  meet.side = side;
-  meet.delay = delay;
-  meets_.push_back(std::move(meet));
-  return static_cast<std::uint32_t>(meets_.size() - 1);
+std::uint32_t Machine::add_rendezvous(Cause cause, std::uint32_t op, Side side, double delay) {
+  Rendezvous rendezvous;
+  rendezvous.cause = cause;
+  rendezvous.op = op;
+  rendezvous.side = side;
+  rendezvous.delay = delay;
+  rendezvous_.push_back(std::move(rendezvous));
+  return static_cast<std::uint32_t>(rendezvous_.size() - 1);
 }
 
 void Machine::append(Side side, std::uint32_t core, const Instruction& instruction) {
@@ -98,16 +98,16 @@ void Machine::release(const Waiting& waiting) {
   Core& core = cores(waiting.side)[waiting.core];
   const Instruction released = core.program[core.next];
   ++core.next;
-  const auto next_is = [&](Do what) {
+  const auto next_is = [&](Opcode what) {
     return core.next < core.program.size() && core.program[core.next].what == what &&
            core.program[core.next].object == released.object;
   };
   // A synchronisation whose first half has no partner is over as a whole.
-  while (released.what == Do::wait_up &&
-         (next_is(Do::join_all) || next_is(Do::wait_all) || next_is(Do::set_down))) {
+  while (released.what == Opcode::wait_up &&
+         (next_is(Opcode::join_all) || next_is(Opcode::wait_all) || next_is(Opcode::set_down))) {
     ++core.next;
   }
-  while (released.what == Do::wait_count && next_is(Do::wait_count) &&
+  while (released.what == Opcode::wait_count && next_is(Opcode::wait_count) &&
          core.program[core.next].op == released.op) {
     ++core.next;
   }
@@ -128,7 +128,7 @@ void Machine::until(Side side, std::uint32_t index, double time) {
 }
 
 bool Machine::execute(Side side, std::uint32_t index, const Instruction& instruction) {
-  if (instruction.what == Do::work) {
+  if (instruction.what == Opcode::work) {
     double& time = cores(side)[index].time;
     if (is_timeline_ && instruction.duration > 0) {
       spans_.push_back({instruction.op, side, index, instruction.span, time, time + instruction.duration});
@@ -136,98 +136,100 @@ bool Machine::execute(Side side, std::uint32_t index, const Instruction& instruc
     time += instruction.duration;
     return true;
   }
-  if (instruction.what == Do::pass_by) {
+  if (instruction.what == Opcode::pass_by) {
     passed_by_.insert(instruction.op);
     return true;
   }
   return execute_set(side, index, instruction) || execute_wait(side, index, instruction);
 }
 
-void Machine::join_all(Side side, std::uint32_t index, Meet& meet) {
-  meet.has_come.resize(core_count(side), 0);
-  if (meet.has_come[index] != 0) {
+void Machine::join_all(Side side, std::uint32_t index, Rendezvous& rendezvous) {
+  rendezvous.has_come.resize(core_count(side), 0);
+  if (rendezvous.has_come[index] != 0) {
     return;
   }
-  meet.has_come[index] = 1;
-  meet.time = std::max(meet.time, cores(side)[index].time);
-  if (++meet.came < core_count(side)) {
+  rendezvous.has_come[index] = 1;
+  rendezvous.time = std::max(rendezvous.time, cores(side)[index].time);
+  if (++rendezvous.came < core_count(side)) {
     return;
   }
   if (is_timeline_) {
-    const bool is_barrier = meet.cause != Cause::sync_all && meet.cause != Cause::mode0;
-    meetings_.push_back({is_barrier                   ? Meeting::What::barrier
-                         : meet.cause == Cause::mode0 ? Meeting::What::mode0
-                                                      : Meeting::What::sync_all,
-                         meet.op, side, meet.time + meet.delay});
+    const bool is_barrier = rendezvous.cause != Cause::sync_all && rendezvous.cause != Cause::mode0;
+    sync_points_.push_back({is_barrier                         ? SyncPoint::What::barrier
+                            : rendezvous.cause == Cause::mode0 ? SyncPoint::What::mode0
+                                                               : SyncPoint::What::sync_all,
+                            rendezvous.op, side, rendezvous.time + rendezvous.delay});
   }
 }
 
 bool Machine::execute_set(Side side, std::uint32_t index, const Instruction& instruction) {
   const double time = cores(side)[index].time;
-  if (instruction.what == Do::set_count) {
+  if (instruction.what == Opcode::set_count) {
     Counter& count = counter(instruction.object, side);
     count.sets[index].push_back(instruction.op);
     count.times[index].push_back(time);
     return true;
   }
-  if (instruction.what != Do::join_all && instruction.what != Do::set_down &&
-      instruction.what != Do::set_up && instruction.what != Do::ask) {
+  if (instruction.what != Opcode::join_all && instruction.what != Opcode::set_down &&
+      instruction.what != Opcode::set_up && instruction.what != Opcode::ask) {
     return false;
   }
-  Meet& meet = meets_[instruction.object];
-  if (instruction.what == Do::join_all) {
-    join_all(side, index, meet);
+  Rendezvous& rendezvous = rendezvous_[instruction.object];
+  if (instruction.what == Opcode::join_all) {
+    join_all(side, index, rendezvous);
     return true;
   }
   // Only the first vector core of a block has a place in the cube core's queue.
-  if (instruction.what == Do::ask && index % shape_.vectors != 0) {
+  if (instruction.what == Opcode::ask && index % shape_.vectors != 0) {
     return true;
   }
-  Meet::Sets& sets = instruction.what == Do::set_down ? meet.down : meet.up;
+  Rendezvous::Sets& sets = instruction.what == Opcode::set_down ? rendezvous.down : rendezvous.up;
   sets.count.resize(shape_.blocks, 0);
   sets.time.resize(shape_.blocks, 0);
   const std::uint32_t block = block_of(side, index);
   ++sets.count[block];
-  const double since = meet.handed_on ? meets_[*meet.handed_on].time + meets_[*meet.handed_on].delay : time;
+  const double since = rendezvous.handed_on ? rendezvous_[*rendezvous.handed_on].time +
+                                                  rendezvous_[*rendezvous.handed_on].delay
+                                            : time;
   sets.time[block] = std::max(sets.time[block], since);
   return true;
 }
 
 bool Machine::execute_wait(Side side, std::uint32_t index, const Instruction& instruction) {
-  if (instruction.what == Do::wait_count) {
+  if (instruction.what == Opcode::wait_count) {
     return wait_count(side, index, instruction);
   }
-  Meet& meet = meets_[instruction.object];
-  if (instruction.what == Do::wait_all) {
-    if (meet.came < core_count(side)) {
+  Rendezvous& rendezvous = rendezvous_[instruction.object];
+  if (instruction.what == Opcode::wait_all) {
+    if (rendezvous.came < core_count(side)) {
       return false;
     }
-    until(side, index, meet.time + meet.delay);
+    until(side, index, rendezvous.time + rendezvous.delay);
     return true;
   }
   const std::uint32_t block = block_of(side, index);
-  const Meet::Sets& sets = instruction.what == Do::wait_down ? meet.down : meet.up;
+  const Rendezvous::Sets& sets = instruction.what == Opcode::wait_down ? rendezvous.down : rendezvous.up;
   const std::uint32_t came = block < sets.count.size() ? sets.count[block] : 0;
   switch (instruction.what) {
-  case Do::wait_down:
+  case Opcode::wait_down:
     if (came == 0) {
       return false;
     }
     break;
-  case Do::wait_up:
+  case Opcode::wait_up:
     if (came < shape_.vectors || shape_.vectors == 0) {
       return false;
     }
     break;
-  case Do::serve:
+  case Opcode::serve:
     if (came == 0) {
       return false;
     }
-    meet.asked.resize(core_count(Side::aiv), 0);
-    meet.asked[block * shape_.vectors] = 1;
+    rendezvous.asked.resize(core_count(Side::aiv), 0);
+    rendezvous.asked[block * shape_.vectors] = 1;
     break;
-  case Do::wait_reply:
-    if (index >= meet.asked.size() || meet.asked[index] == 0) {
+  case Opcode::wait_reply:
+    if (index >= rendezvous.asked.size() || rendezvous.asked[index] == 0) {
       return false;
     }
     break;

@@ -21,10 +21,10 @@ struct Shape {
   std::uint32_t vectors = 0; ///< in a block: 0, 1 or 2
 };
 
-/// Why cores meet: what a wait that never ends is called.
-enum class Cause { boundary, matmul, pair, mode0, sync_all, counter, full_barrier, debug_barrier };
+/// What a rendezvous is for, and so what a wait that never ends is called. Barriers are between operators.
+enum class Cause { barrier, matmul, pair, mode0, sync_all };
 
-enum class Do : std::uint8_t {
+enum class Opcode : std::uint8_t {
   work,
   join_all, ///< mode 0: sets; done when every core of the side has
   wait_all,
@@ -41,7 +41,7 @@ enum class Do : std::uint8_t {
 };
 
 struct Instruction {
-  Do what = Do::work;
+  Opcode what = Opcode::work;
   std::uint32_t object = 0; ///< of the machine; for flags the number of the counter
   std::uint32_t phase = 0;  ///< the order of what an operator synchronises with
   std::uint32_t op = 0;
@@ -50,13 +50,13 @@ struct Instruction {
 };
 
 /// A rendezvous that happens once.
-struct Meet {
-  Cause cause = Cause::boundary;
+struct Rendezvous {
+  Cause cause = Cause::barrier;
   std::uint32_t op = 0;
   Side side = Side::aic; ///< of join_all
   double delay = 0;      ///< from the last set to the first wait's end
-  std::optional<std::uint32_t>
-      handed_on;              ///< join_all whose end a set of this hands to the other side: it happens then
+  /// The join_all whose end a set of this hands to the other side: it happens then.
+  std::optional<std::uint32_t> handed_on;
   std::uint32_t came = 0;     ///< of join_all
   double time = 0;            ///< of join_all: the latest that came
   std::vector<char> has_come; ///< of join_all: by core of the side
@@ -77,10 +77,10 @@ class Machine {
 
   [[nodiscard]] std::uint32_t core_count(Side side) const;
   [[nodiscard]] std::uint32_t block_of(Side side, std::uint32_t core) const;
-  [[nodiscard]] std::uint32_t add_meet(Cause cause, std::uint32_t op, Side side, double delay = 0);
+  [[nodiscard]] std::uint32_t add_rendezvous(Cause cause, std::uint32_t op, Side side, double delay = 0);
   /// A set of `object` happens when all have come to `joined`, whatever else the setting core has begun meanwhile: it
   /// waits in a queue of the core, and the work behind SetNextTaskStart runs in the others.
-  void hand_on(std::uint32_t object, std::uint32_t joined) { meets_[object].handed_on = joined; }
+  void hand_on(std::uint32_t object, std::uint32_t joined) { rendezvous_[object].handed_on = joined; }
   void append(Side side, std::uint32_t core, const Instruction& instruction);
 
   /// Until nothing moves.
@@ -99,10 +99,10 @@ class Machine {
   /// The wait counts as over, with all further ones for the same counter in the same operator.
   void release(const Waiting& waiting);
 
-  [[nodiscard]] const Meet& meet(std::uint32_t object) const { return meets_[object]; }
+  [[nodiscard]] const Rendezvous& rendezvous(std::uint32_t object) const { return rendezvous_[object]; }
   [[nodiscard]] double end() const; ///< of the latest core
   [[nodiscard]] const std::vector<Span>& spans() const { return spans_; }
-  [[nodiscard]] const std::vector<Meeting>& meetings() const { return meetings_; }
+  [[nodiscard]] const std::vector<SyncPoint>& sync_points() const { return sync_points_; }
 
   /// A counter's waits that were answered by an earlier operator: (counter, op) -> cores.
   using EarlyWaits = std::map<std::pair<std::uint32_t, std::uint32_t>, std::set<std::uint32_t>>;
@@ -130,7 +130,7 @@ class Machine {
   bool execute_set(Side side, std::uint32_t index, const Instruction& instruction);
   bool execute_wait(Side side, std::uint32_t index, const Instruction& instruction);
   bool wait_count(Side side, std::uint32_t index, const Instruction& instruction);
-  void join_all(Side side, std::uint32_t index, Meet& meet);
+  void join_all(Side side, std::uint32_t index, Rendezvous& rendezvous);
   Counter& counter(std::uint32_t number, Side from);
   void until(Side side, std::uint32_t index, double time);
 
@@ -140,12 +140,12 @@ class Machine {
   double start_ = 0;
   bool is_timeline_ = false;
   std::vector<Core> aic_, aiv_;
-  std::deque<Meet> meets_;
+  std::deque<Rendezvous> rendezvous_;
   std::map<std::uint32_t, Counter> counters_;
   EarlyWaits early_waits_;
   std::set<std::uint32_t> passed_by_;
   std::vector<Span> spans_;
-  std::vector<Meeting> meetings_;
+  std::vector<SyncPoint> sync_points_;
 };
 
 /// The number of a flag's counter: those of cube and of vector cores are apart.

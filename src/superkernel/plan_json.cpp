@@ -158,18 +158,18 @@ json simulation_json(const Scope& scope, const Plan& plan, const Simulation& sim
   }
   json runs = json::array();
   for (const Run& run : simulation.runs) {
-    json stands = json::array();
-    for (const Stand& stand : run.stands) {
-      json entry = cores_json(stand.cores);
-      entry["operator"] = scope.operators[stand.op].name;
-      entry["at"] = stand.at;
-      stands.push_back(entry);
+    json blocked = json::array();
+    for (const Blocked& one : run.blocked) {
+      json entry = cores_json(one.cores);
+      entry["operator"] = scope.operators[one.op].name;
+      entry["at"] = one.at;
+      blocked.push_back(entry);
     }
     runs.push_back({{"started", run.is_started},
                     {"finished", run.is_finished},
                     {"start_us", run.start},
                     {"end_us", run.end},
-                    {"stands", stands}});
+                    {"blocked", blocked}});
   }
   const std::string difference = disagreement(scope, plan.judgement, simulation);
   return {{"faults", faults},

@@ -102,14 +102,14 @@ Times Program::times_of(const Operator& op) const {
   return {has_calls ? 2.0 : 0.0, 10.0, has_calls ? 2.0 : 0.0, 0.0};
 }
 
-void Program::put(const Context& here, Do what, std::uint32_t object, std::uint32_t phase) {
+void Program::put(const Context& here, Opcode what, std::uint32_t object, std::uint32_t phase) {
   machine_.append(here.side, here.core,
                   {what, object, phase, static_cast<std::uint32_t>(here.index), Span::What::mid, 0});
 }
 
 void Program::work(const Context& here, Span::What span, double duration) {
   machine_.append(here.side, here.core,
-                  {Do::work, 0, 0, static_cast<std::uint32_t>(here.index), span, duration});
+                  {Opcode::work, 0, 0, static_cast<std::uint32_t>(here.index), span, duration});
 }
 
 void Program::append(std::size_t at) {
@@ -137,18 +137,18 @@ void Program::prepare_syncs(std::size_t at) {
   const Side sync_side = op.sync.all == SyncAll::mix || !uses(op.type, Side::aiv) ? Side::aic : Side::aiv;
   sync_alls_.clear();
   for (std::uint32_t i = 0; op.sync.all != SyncAll::none && i < op.sync.all_count; ++i) {
-    sync_alls_.push_back(machine_.add_meet(Cause::sync_all, index, sync_side));
+    sync_alls_.push_back(machine_.add_rendezvous(Cause::sync_all, index, sync_side));
   }
   for (const Side side : {Side::aic, Side::aiv}) {
     if (op.sync.mode0[number(side)]) {
-      mode0_[number(side)] = machine_.add_meet(Cause::mode0, index, side);
+      mode0_[number(side)] = machine_.add_rendezvous(Cause::mode0, index, side);
     }
   }
-  matmul_ = machine_.add_meet(Cause::matmul, index, Side::aic);
-  pair_ = machine_.add_meet(Cause::pair, index, Side::aic);
+  matmul_ = machine_.add_rendezvous(Cause::matmul, index, Side::aic);
+  pair_ = machine_.add_rendezvous(Cause::pair, index, Side::aic);
   const Side debug_side = machine_.core_count(Side::aic) > 0 ? Side::aic : Side::aiv;
-  debug_ = machine_.add_meet(Cause::debug_barrier, index, debug_side, scope_.platform.barrier_us);
-  static_cast<void>(machine_.add_meet(Cause::debug_barrier, index, Side::aiv, scope_.platform.barrier_us));
+  debug_ = machine_.add_rendezvous(Cause::barrier, index, debug_side, scope_.platform.barrier_us);
+  static_cast<void>(machine_.add_rendezvous(Cause::barrier, index, Side::aiv, scope_.platform.barrier_us));
 
   // A gate behind every operator but the last, with what the next one needs of it.
   const double delay = scope_.platform.barrier_us;
@@ -159,21 +159,21 @@ void Program::prepare_syncs(std::size_t at) {
       if (!uses(op.type, side)) {
         continue;
       }
-      gate.all[number(side)] = machine_.add_meet(Cause::boundary, index, side, delay);
+      gate.all[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side, delay);
       if (uses(operator_at(at + 1).type, opposite(side))) {
-        gate.cross[number(side)] = machine_.add_meet(Cause::boundary, index, side);
+        gate.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
         machine_.hand_on(*gate.cross[number(side)], *gate.all[number(side)]);
       }
     }
   }
   gates_.push_back(gate);
-  barriers_.push_back(machine_.add_meet(Cause::full_barrier, index, debug_side, delay));
+  barriers_.push_back(machine_.add_rendezvous(Cause::barrier, index, debug_side, delay));
   if (style_ == Style::edges && has_dependents(at)) {
     Gate& edge = edge_gates_[at];
     for (const Side side : {Side::aic, Side::aiv}) {
       if (uses(op.type, side)) {
-        edge.all[number(side)] = machine_.add_meet(Cause::boundary, index, side, delay);
-        edge.cross[number(side)] = machine_.add_meet(Cause::boundary, index, side);
+        edge.all[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side, delay);
+        edge.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
       }
     }
   }
@@ -203,7 +203,7 @@ void Program::append_core(const Context& here) {
   const bool has_all_cores = kernel_.resident == kernel_.shape.blocks;
   if (waits_inside && op.wait_previous == Call::some_cores && here.is_last_block && has_all_cores) {
     if (here.at > 0) {
-      put(here, Do::pass_by, 0, phase_gate);
+      put(here, Opcode::pass_by, 0, phase_gate);
     }
   } else if (waits_inside) {
     waits_before(here);
@@ -256,23 +256,23 @@ void Program::body(const Context& here) {
   // Guards on one vector core are a mistake of operators that were written for one vector core a block only.
   if (op.type == KernelType::mix_aic_1_1) {
     if (op.sync.matmul_unguarded) {
-      put(here, here.side == Side::aic ? Do::serve : Do::ask, matmul_, phase_matmul);
+      put(here, here.side == Side::aic ? Opcode::serve : Opcode::ask, matmul_, phase_matmul);
       if (here.side == Side::aiv) {
-        put(here, Do::wait_reply, matmul_, phase_matmul);
+        put(here, Opcode::wait_reply, matmul_, phase_matmul);
       }
     }
     if (op.sync.pair_guarded) {
       if (here.side == Side::aic) {
-        put(here, Do::wait_up, pair_, phase_pair);
+        put(here, Opcode::wait_up, pair_, phase_pair);
       } else if (here.core % kernel_.shape.vectors == 0) {
-        put(here, Do::set_up, pair_, phase_pair);
+        put(here, Opcode::set_up, pair_, phase_pair);
       }
     }
   }
   if (op.sync.mode0[number(here.side)]) {
-    put(here, Do::join_all, mode0_[number(here.side)],
+    put(here, Opcode::join_all, mode0_[number(here.side)],
         phase_mode0 + static_cast<std::uint32_t>(number(here.side)));
-    put(here, Do::wait_all, mode0_[number(here.side)],
+    put(here, Opcode::wait_all, mode0_[number(here.side)],
         phase_mode0 + static_cast<std::uint32_t>(number(here.side)));
   }
   if (op.sync.mode0[0] || op.sync.mode0[1]) {
@@ -295,19 +295,19 @@ void Program::sync_all(const Context& here, std::uint32_t object, std::uint32_t 
   if (form == SyncAll::plain) {
     // The vector cores; in an operator without any, its cube cores.
     if (here.side == Side::aiv || !uses(here.op->type, Side::aiv)) {
-      put(here, Do::join_all, object, phase);
-      put(here, Do::wait_all, object, phase);
+      put(here, Opcode::join_all, object, phase);
+      put(here, Opcode::wait_all, object, phase);
     }
     return;
   }
   if (here.side == Side::aic) {
-    put(here, Do::wait_up, object, phase);
-    put(here, Do::join_all, object, phase);
-    put(here, Do::wait_all, object, phase);
-    put(here, Do::set_down, object, phase);
+    put(here, Opcode::wait_up, object, phase);
+    put(here, Opcode::join_all, object, phase);
+    put(here, Opcode::wait_all, object, phase);
+    put(here, Opcode::set_down, object, phase);
   } else {
-    put(here, Do::set_up, object, phase);
-    put(here, Do::wait_down, object, phase);
+    put(here, Opcode::set_up, object, phase);
+    put(here, Opcode::wait_down, object, phase);
   }
 }
 
@@ -329,7 +329,7 @@ void Program::feed(const Context& here) {
 void Program::flag_sets(const Context& here) {
   for (const FlagUse& use : here.op->sync.flags) {
     for (std::uint32_t i = 0; use.from == here.side && i < use.sets; ++i) {
-      put(here, Do::set_count, counter_number(use.id, use.from), phase_flags);
+      put(here, Opcode::set_count, counter_number(use.id, use.from), phase_flags);
     }
   }
 }
@@ -338,7 +338,7 @@ void Program::flag_waits(const Context& here) {
   std::uint32_t phase = phase_flags;
   for (const FlagUse& use : here.op->sync.flags) {
     for (std::uint32_t i = 0; use.from != here.side && i < use.waits; ++i) {
-      put(here, Do::wait_count, counter_number(use.id, use.from), phase);
+      put(here, Opcode::wait_count, counter_number(use.id, use.from), phase);
     }
     ++phase;
   }
@@ -351,7 +351,7 @@ void Program::gate_sets(const Context& here) {
     return;
   }
   if (const auto& all = gates_[here.at].all[number(here.side)]) {
-    put(here, Do::join_all, *all, phase_behind);
+    put(here, Opcode::join_all, *all, phase_behind);
   }
 }
 
@@ -361,13 +361,13 @@ void Program::gate_waits(const Context& here) {
   }
   const Gate& gate = gates_[here.at - 1];
   if (const auto& all = gate.all[number(here.side)]) {
-    put(here, Do::wait_all, *all, phase_gate);
+    put(here, Opcode::wait_all, *all, phase_gate);
   }
   if (const auto& cross = gate.cross[number(here.side)]) {
-    put(here, here.side == Side::aic ? Do::set_down : Do::set_up, *cross, phase_gate);
+    put(here, here.side == Side::aic ? Opcode::set_down : Opcode::set_up, *cross, phase_gate);
   }
   if (const auto& cross = gate.cross[number(opposite(here.side))]) {
-    put(here, here.side == Side::aic ? Do::wait_up : Do::wait_down, *cross, phase_gate + 1);
+    put(here, here.side == Side::aic ? Opcode::wait_up : Opcode::wait_down, *cross, phase_gate + 1);
   }
 }
 
@@ -378,8 +378,8 @@ void Program::full_barrier(const Context& here, std::uint32_t object, std::uint3
   } else if (uses(here.op->type, here.side)) {
     // Two lists: the cores of one side. The object of the vector cores is the next one.
     const std::uint32_t own = object + (has_both && here.side == Side::aiv ? 1 : 0);
-    put(here, Do::join_all, own, phase);
-    put(here, Do::wait_all, own, phase);
+    put(here, Opcode::join_all, own, phase);
+    put(here, Opcode::wait_all, own, phase);
   }
 }
 
@@ -411,12 +411,12 @@ void Program::edge_sets(const Context& here) {
   if (!all) {
     return;
   }
-  put(here, Do::join_all, *all, phase_behind);
-  put(here, Do::wait_all, *all, phase_behind);
+  put(here, Opcode::join_all, *all, phase_behind);
+  put(here, Opcode::wait_all, *all, phase_behind);
   const bool exists = machine_.core_count(opposite(here.side)) > 0;
   if (exists) {
-    put(here, here.side == Side::aic ? Do::set_down : Do::set_up, *found->second.cross[number(here.side)],
-        phase_behind);
+    put(here, here.side == Side::aic ? Opcode::set_down : Opcode::set_up,
+        *found->second.cross[number(here.side)], phase_behind);
   }
 }
 
@@ -427,7 +427,7 @@ void Program::edge_waits(const Context& here) {
   for (const auto& [sooner, gate] : edge_gates_) {
     if (sooner < here.at && depends(here.at, sooner)) {
       if (const auto& cross = gate.cross[number(opposite(here.side))]) {
-        put(here, here.side == Side::aic ? Do::wait_up : Do::wait_down, *cross, phase_gate);
+        put(here, here.side == Side::aic ? Opcode::wait_up : Opcode::wait_down, *cross, phase_gate);
       }
     }
   }

@@ -46,7 +46,7 @@ class Program {
   [[nodiscard]] const Operator& operator_at(std::size_t at) const;
   [[nodiscard]] std::uint32_t blocks_of(std::size_t at) const;
   [[nodiscard]] bool enters_at(std::size_t at, Side side, std::uint32_t core) const;
-  void put(const Context& here, Do what, std::uint32_t object, std::uint32_t phase);
+  void put(const Context& here, Opcode what, std::uint32_t object, std::uint32_t phase);
   void work(const Context& here, Span::What span, double duration);
   void prepare_syncs(std::size_t at);
   void append_core(const Context& here);

@@ -109,10 +109,10 @@ class VerdictRun {
                  [&](const Machine::Waiting& one) { return place(one) == first; });
     for (const Machine::Waiting& one : stuck) {
       if (waits_for_unstarted(one)) {
-        const Meet& meet = machine_.meet(one.instruction->object);
-        add(meet.op, Fault::device_short, Side::aiv);
-        is_held_inside_ = meet.cause == Cause::mode0 || meet.cause == Cause::sync_all;
-        return meet.op;
+        const Rendezvous& rendezvous = machine_.rendezvous(one.instruction->object);
+        add(rendezvous.op, Fault::device_short, Side::aiv);
+        is_held_inside_ = rendezvous.cause == Cause::mode0 || rendezvous.cause == Cause::sync_all;
+        return rendezvous.op;
       }
     }
     for (const Machine::Waiting& one : stuck) {
@@ -124,10 +124,10 @@ class VerdictRun {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> absent(const Meet& meet) const {
+  [[nodiscard]] std::vector<std::uint32_t> absent(const Rendezvous& rendezvous) const {
     std::vector<std::uint32_t> cores;
-    for (std::uint32_t core = 0; core < machine_.core_count(meet.side); ++core) {
-      if (core >= meet.has_come.size() || meet.has_come[core] == 0) {
+    for (std::uint32_t core = 0; core < machine_.core_count(rendezvous.side); ++core) {
+      if (core >= rendezvous.has_come.size() || rendezvous.has_come[core] == 0) {
         cores.push_back(core);
       }
     }
@@ -135,40 +135,37 @@ class VerdictRun {
   }
 
   [[nodiscard]] bool waits_for_unstarted(const Machine::Waiting& one) const {
-    if (one.instruction->what != Do::wait_all) {
+    if (one.instruction->what != Opcode::wait_all) {
       return false;
     }
-    const Meet& meet = machine_.meet(one.instruction->object);
-    const std::vector<std::uint32_t> cores = absent(meet);
+    const Rendezvous& rendezvous = machine_.rendezvous(one.instruction->object);
+    const std::vector<std::uint32_t> cores = absent(rendezvous);
     return std::any_of(cores.begin(), cores.end(),
-                       [&](std::uint32_t core) { return !machine_.has_started(meet.side, core); });
+                       [&](std::uint32_t core) { return !machine_.has_started(rendezvous.side, core); });
   }
 
   void note(const Machine::Waiting& one) {
     const Instruction& instruction = *one.instruction;
-    if (instruction.what == Do::wait_count) {
+    if (instruction.what == Opcode::wait_count) {
       note_counter(one);
       return;
     }
-    const Meet& meet = machine_.meet(instruction.object);
-    switch (meet.cause) {
+    const Rendezvous& rendezvous = machine_.rendezvous(instruction.object);
+    switch (rendezvous.cause) {
     case Cause::matmul:
-      note_waiting(add(meet.op, Fault::matmul_unguarded, one.side), one);
+      note_waiting(add(rendezvous.op, Fault::matmul_unguarded, one.side), one);
       return;
     case Cause::pair:
-      note_waiting(add(meet.op, Fault::pair_guarded, one.side), one);
+      note_waiting(add(rendezvous.op, Fault::pair_guarded, one.side), one);
       return;
     case Cause::mode0:
-      note_all(add(meet.op, Fault::mode0_short, one.side), one, meet);
+      note_all(add(rendezvous.op, Fault::mode0_short, one.side), one, rendezvous);
       return;
     case Cause::sync_all:
-      note_sync_all(one, meet);
+      note_sync_all(one, rendezvous);
       return;
-    case Cause::boundary:
-    case Cause::full_barrier:
-    case Cause::debug_barrier:
-    case Cause::counter:
-      add(meet.op, Fault::set_next_uneven, first_side(meet.op));
+    case Cause::barrier:
+      add(rendezvous.op, Fault::set_next_uneven, first_side(rendezvous.op));
       return;
     }
   }
@@ -185,24 +182,24 @@ class VerdictRun {
     fault.what.waiting = static_cast<std::uint32_t>(cores.size());
   }
 
-  void note_all(SimulatedFault& fault, const Machine::Waiting& one, const Meet& meet) const {
+  void note_all(SimulatedFault& fault, const Machine::Waiting& one, const Rendezvous& rendezvous) const {
     note_waiting(fault, one);
-    fault.what.expected = machine_.core_count(meet.side);
-    fault.missing = {meet.side, absent(meet)};
+    fault.what.expected = machine_.core_count(rendezvous.side);
+    fault.missing = {rendezvous.side, absent(rendezvous)};
   }
 
-  void note_sync_all(const Machine::Waiting& one, const Meet& meet) {
-    const KernelType type = scope_.operators[meet.op].type;
-    if (one.instruction->what == Do::wait_all) {
+  void note_sync_all(const Machine::Waiting& one, const Rendezvous& rendezvous) {
+    const KernelType type = scope_.operators[rendezvous.op].type;
+    if (one.instruction->what == Opcode::wait_all) {
       // Cores that entered the operator and did not come have a path around it.
-      const std::vector<std::uint32_t> missing = absent(meet);
+      const std::vector<std::uint32_t> missing = absent(rendezvous);
       const bool is_skipped = std::all_of(missing.begin(), missing.end(), [&](std::uint32_t core) {
-        return program_.enters(meet.op, meet.side, core);
+        return program_.enters(rendezvous.op, rendezvous.side, core);
       });
-      note_all(add(meet.op, is_skipped ? Fault::sync_all_skipped : Fault::sync_all_short, one.side), one,
-               meet);
+      note_all(add(rendezvous.op, is_skipped ? Fault::sync_all_skipped : Fault::sync_all_short, one.side),
+               one, rendezvous);
     } else if (!uses(type, other_side(one.side))) {
-      note_waiting(add(meet.op, Fault::sync_all_one_sided, one.side), one);
+      note_waiting(add(rendezvous.op, Fault::sync_all_one_sided, one.side), one);
     }
     // Else a vector core that waits for a cube core, which waits for the others.
   }
@@ -257,10 +254,10 @@ class VerdictRun {
 // All operators under way at once -----------------------------------------------------------------------------------
 
 std::string place_text(const Machine& machine, const Instruction& instruction) {
-  if (instruction.what == Do::wait_count) {
+  if (instruction.what == Opcode::wait_count) {
     return "flag " + std::to_string(instruction.object / 2);
   }
-  switch (machine.meet(instruction.object).cause) {
+  switch (machine.rendezvous(instruction.object).cause) {
   case Cause::matmul:
     return "Matmul";
   case Cause::pair:
@@ -269,36 +266,33 @@ std::string place_text(const Machine& machine, const Instruction& instruction) {
     return "CrossCoreWaitFlag mode 0";
   case Cause::sync_all:
     return "SyncAll";
-  case Cause::boundary:
-  case Cause::full_barrier:
-  case Cause::debug_barrier:
-  case Cause::counter:
+  case Cause::barrier:
     break;
   }
   return "barrier";
 }
 
-void add_stand(Run& run, std::size_t op, const std::string& at, Side side, std::uint32_t core) {
-  for (Stand& stand : run.stands) {
-    if (stand.op == op && stand.at == at && stand.cores.side == side) {
-      stand.cores.cores.push_back(core);
+void add_blocked(Run& run, std::size_t op, const std::string& at, Side side, std::uint32_t core) {
+  for (Blocked& one : run.blocked) {
+    if (one.op == op && one.at == at && one.cores.side == side) {
+      one.cores.cores.push_back(core);
       return;
     }
   }
-  run.stands.push_back({op, at, {side, {core}}});
+  run.blocked.push_back({op, at, {side, {core}}});
 }
 
 void note_standstill(const Machine& machine, const Kernel& kernel, Run& run) {
   for (const Machine::Waiting& one : machine.waiting()) {
     const Instruction& instruction = *one.instruction;
     const std::size_t op =
-        instruction.what == Do::wait_count ? instruction.op : machine.meet(instruction.object).op;
-    add_stand(run, op, place_text(machine, instruction), one.side, one.core);
+        instruction.what == Opcode::wait_count ? instruction.op : machine.rendezvous(instruction.object).op;
+    add_blocked(run, op, place_text(machine, instruction), one.side, one.core);
   }
   for (const Side side : {Side::aic, Side::aiv}) {
     for (std::uint32_t core = 0; core < machine.core_count(side); ++core) {
       if (!machine.has_started(side, core)) {
-        add_stand(run, kernel.operators.front(), "no core", side, core);
+        add_blocked(run, kernel.operators.front(), "no core", side, core);
       }
     }
   }
@@ -321,7 +315,7 @@ Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, 
   run.is_finished = machine.waiting().empty() && machine.all_started();
   run.end = machine.end();
   run.spans = machine.spans();
-  run.meetings = machine.meetings();
+  run.sync_points = machine.sync_points();
   if (!run.is_finished) {
     note_standstill(machine, kernel, run);
     // As long again as has passed, so that a picture shows it.
@@ -331,11 +325,11 @@ Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, 
       double& until = busy_until[{span.side, span.core}];
       until = std::max(until, span.end);
     }
-    for (const Stand& stand : run.stands) {
-      for (const std::uint32_t core : stand.cores.cores) {
-        const auto busy = busy_until.find({stand.cores.side, core});
+    for (const Blocked& one : run.blocked) {
+      for (const std::uint32_t core : one.cores.cores) {
+        const auto busy = busy_until.find({one.cores.side, core});
         const double since = busy == busy_until.end() ? start : busy->second;
-        run.spans.push_back({stand.op, stand.cores.side, core, Span::What::stuck, since, shown});
+        run.spans.push_back({one.op, one.cores.side, core, Span::What::stuck, since, shown});
       }
     }
     run.end = shown;

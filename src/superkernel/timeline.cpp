@@ -140,7 +140,7 @@ class Picture {
     for (const Row& row : rows_) {
       draw_row(row);
     }
-    draw_meetings();
+    draw_sync_points();
     draw_heading();
     bottom_ += 38;
     draw_legend();
@@ -238,7 +238,7 @@ class Picture {
              number(right - left) + "\" height=\"" + number(row.height) + "\" class=\"" +
              (is_stuck ? "stuck" : css) + "\"><title>" + escaped(title) + "</title></rect>\n";
     if (is_stuck && row.height > 10) {
-      draw_stand(row, left, right);
+      draw_blocked(row, left, right);
     }
     if (span.what == Span::What::mid && row.height > 10 && named.insert(span.op).second) {
       // A synchronisation may cut the work in pieces: the name has room until the last of them.
@@ -256,18 +256,17 @@ class Picture {
   }
 
   /// What the cores of a hatched bar wait at.
-  void draw_stand(const Row& row, double left, double right) {
+  void draw_blocked(const Row& row, double left, double right) {
     for (const Run& run : simulation_.runs) {
-      for (const Stand& stand : run.stands) {
-        const std::vector<std::uint32_t>& cores = stand.cores.cores;
-        if (stand.cores.side != row.side || std::count(cores.begin(), cores.end(), row.first) == 0) {
+      for (const Blocked& one : run.blocked) {
+        const std::vector<std::uint32_t>& cores = one.cores.cores;
+        if (one.cores.side != row.side || std::count(cores.begin(), cores.end(), row.first) == 0) {
           continue;
         }
-        const std::string& name = scope_.operators[stand.op].name;
-        const std::string full = stand.at == "no core" ? say("no core is free", "没有空闲的核")
-                                 : stand.at == "barrier"
-                                     ? say("barrier behind " + name, name + " 之后的同步")
-                                     : say(stand.at + " of " + name, name + " 的 " + stand.at);
+        const std::string& name = scope_.operators[one.op].name;
+        const std::string full = one.at == "no core" ? say("no core is free", "没有空闲的核")
+                                 : one.at == "barrier" ? say("barrier behind " + name, name + " 之后的同步")
+                                                       : say(one.at + " of " + name, name + " 的 " + one.at);
         const double needed = text_width(full) + 12;
         if (needed <= right - left) {
           text(left + 6, row.top + row.height / 2 + 4.5, "bad small halo", full);
@@ -292,12 +291,12 @@ class Picture {
     return {top, bottom};
   }
 
-  void draw_meetings() {
+  void draw_sync_points() {
     for (const Run& run : simulation_.runs) {
-      for (const Meeting& meeting : run.meetings) {
-        const auto [top, bottom] = extent(meeting.side);
-        line(x(meeting.time), top - 3, x(meeting.time), bottom + 3,
-             meeting.what == Meeting::What::barrier ? "meet" : "meet inner");
+      for (const SyncPoint& point : run.sync_points) {
+        const auto [top, bottom] = extent(point.side);
+        line(x(point.time), top - 3, x(point.time), bottom + 3,
+             point.what == SyncPoint::What::barrier ? "meet" : "meet inner");
       }
     }
   }

@@ -38,7 +38,7 @@ struct Span {
 };
 
 /// All cores of a side met there.
-struct Meeting {
+struct SyncPoint {
   enum class What { barrier, sync_all, mode0 };
   What what = What::barrier;
   std::size_t op = 0; ///< of a barrier: the operator before it
@@ -46,10 +46,10 @@ struct Meeting {
   double time = 0;
 };
 
-/// Where a core stands when nothing moves any more.
-struct Stand {
+/// Cores that wait when nothing moves any more.
+struct Blocked {
   std::size_t op = 0;
-  std::string at; ///< "SyncAll", "the barrier behind", "no core is free for its block"
+  std::string at; ///< "SyncAll", "CrossCoreWaitFlag mode 0", "Matmul", "flag 3", "barrier", "no core"
   CoreSet cores;
 };
 
@@ -61,8 +61,8 @@ struct Run {
   bool is_finished = false;
   double start = 0, end = 0;
   std::vector<Span> spans;
-  std::vector<Meeting> meetings;
-  std::vector<Stand> stands; ///< of one that did not end
+  std::vector<SyncPoint> sync_points;
+  std::vector<Blocked> blocked; ///< of one that did not end
 };
 
 struct Simulation {
@@ -74,7 +74,7 @@ struct Simulation {
 };
 
 enum class Detail { verdicts, timeline };
-/// Detail::verdicts leaves out spans, meetings and stands.
+/// Detail::verdicts leaves out spans, sync_points and blocked.
 [[nodiscard]] Simulation simulate(const Scope& scope, Detail detail);
 
 /// Whether both say the same of each operator, and of kernels that hold each other's cores; else what they differ in.

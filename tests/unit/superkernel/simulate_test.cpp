@@ -25,11 +25,11 @@ Operator timed(Operator op, double pre, double mid, double post, double skew = 0
   return op;
 }
 
-std::string stand_text(const Scope& scope, const Run& run) {
+std::string blocked_text(const Scope& scope, const Run& run) {
   std::string text;
-  for (const Stand& stand : run.stands) {
-    text += (text.empty() ? "" : "; ") + to_string(stand.cores.side) + " " + ranges_text(stand.cores.cores) +
-            " " + stand.at + " " + scope.operators[stand.op].name;
+  for (const Blocked& one : run.blocked) {
+    text += (text.empty() ? "" : "; ") + to_string(one.cores.side) + " " + ranges_text(one.cores.cores) +
+            " " + one.at + " " + scope.operators[one.op].name;
   }
   return text;
 }
@@ -42,7 +42,7 @@ TEST(Simulate, SaysWhoWaitsForWhom) {
   EXPECT_EQ(ranges_text(simulation.faults[0].missing.cores), "20-47");
   ASSERT_EQ(simulation.runs.size(), 1U);
   EXPECT_FALSE(simulation.runs[0].is_finished);
-  EXPECT_EQ(stand_text(scope, simulation.runs[0]), "AIV 0-19 SyncAll a; AIV 20-47 barrier a");
+  EXPECT_EQ(blocked_text(scope, simulation.runs[0]), "AIV 0-19 SyncAll a; AIV 20-47 barrier a");
 }
 
 TEST(Simulate, AKernelBehindOneThatHangsDoesNotStart) {
@@ -58,7 +58,7 @@ TEST(Simulate, AKernelBehindOneThatHangsDoesNotStart) {
 TEST(Simulate, BlocksThatHaveNoCoreAreNamed) {
   const Scope scope = a_scope({with_sync_all(aiv("a", 50))});
   const Simulation simulation = simulate(scope, Detail::timeline);
-  EXPECT_EQ(stand_text(scope, simulation.runs[0]), "AIV 0-47 SyncAll a; AIV 48-49 no core a");
+  EXPECT_EQ(blocked_text(scope, simulation.runs[0]), "AIV 0-47 SyncAll a; AIV 48-49 no core a");
   EXPECT_EQ(simulate(a_scope({timed(aiv("a", 50), 0, 10, 0)}), Detail::timeline).runs[0].end, 20.0)
       << "two turns";
 }
@@ -116,9 +116,9 @@ TEST(Times, SyncAllMakesAnOperatorWaitForItsSlowest) {
   op.sync.all_count = 3;
   const Simulation simulation = simulate(a_scope({op}), Detail::timeline);
   std::vector<double> met;
-  for (const Meeting& meeting : simulation.runs[0].meetings) {
-    EXPECT_EQ(meeting.what, Meeting::What::sync_all);
-    met.push_back(meeting.time);
+  for (const SyncPoint& point : simulation.runs[0].sync_points) {
+    EXPECT_EQ(point.what, SyncPoint::What::sync_all);
+    met.push_back(point.time);
   }
   EXPECT_THAT(met, ElementsAre(5.0, 10.0, 15.0));
 }
