@@ -82,15 +82,18 @@ def project(tmp_path: Path) -> Path:
     return write(tmp_path / "project", PROJECT)
 
 
-@pytest.fixture
-def python(environment: Dict[str, str], dcuop_binary: Path) -> Load:
-    """python(code, *arguments, DCUOP_BUILD="never"): runs it after LOADER."""
-
+def loader(run: Load, environment: Dict[str, str], dcuop_binary: Path) -> Load:
     def run_python(code: str, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
         env = {**environment, "DCUOP": str(dcuop_binary), "DCUOP_ARCH": ARCH, **variables}
-        return in_python(textwrap.dedent(LOADER) + textwrap.dedent(code), env, *arguments)
+        return run(textwrap.dedent(LOADER) + textwrap.dedent(code), env, *arguments)
 
     return run_python
+
+
+@pytest.fixture
+def python(in_torch: Load, environment: Dict[str, str], dcuop_binary: Path) -> Load:
+    """python(code, *arguments, DCUOP_BUILD="never"): runs it after LOADER."""
+    return loader(in_torch, environment, dcuop_binary)
 
 
 class TestLoad:
@@ -203,6 +206,11 @@ class TestLoad:
 
 
 class TestHipTorch:
+    @pytest.fixture
+    def python(self, environment: Dict[str, str], dcuop_binary: Path) -> Load:
+        """One that has not imported the usual torch."""
+        return loader(in_python, environment, dcuop_binary)
+
     def test_a_hip_torch_translates_plain_cpp_too(self, python: Load, tmp_path: Path, torch_dir: Path) -> None:
         """with_cuda says that it needs it. A HIP torch is this torch with another version.py."""
         site = tmp_path / "site" / "torch"

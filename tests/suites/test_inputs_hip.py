@@ -9,15 +9,20 @@ import shutil
 from pathlib import Path
 
 import pytest
+from conftest import HIP_DECLARATIONS, LIGHT_HIP_FLAGS
 
 pytestmark = pytest.mark.skipif(shutil.which("hipcc") is None, reason="hipcc is not installed")
 
 KERNEL = """
-    #include <hip/hip_runtime.h>
     {includes}
     __global__ void fill(float* y) {{ y[0] = VALUE; }}
     extern "C" int launch(float* y) {{ fill<<<dim3(1), dim3(1)>>>(y); return 0; }}
 """
+
+
+def make_kernel(make_op, includes, files=None, flags=()):
+    source = HIP_DECLARATIONS + KERNEL.format(includes=includes)
+    return make_op("fill", sources={"fill.hip": source}, files=files, build={"hip_flags": [*LIGHT_HIP_FLAGS, *flags]})
 
 
 def build(run, op, *arguments, arch="gfx906", **kwargs):
@@ -34,8 +39,7 @@ class TestPasses:
     """One hipcc call runs one pass for the host and one for each arch, and each may read other headers."""
 
     def check(self, run, make_op, includes, header, arch="gfx906"):
-        op = make_op("fill", sources={"fill.hip": KERNEL.format(includes=includes)},
-                     files={"special.h": header.format(value=1)})
+        op = make_kernel(make_op, includes, files={"special.h": header.format(value=1)})
         first = build(run, op, arch=arch)
         (op / "special.h").write_text(header.format(value=2))
         second = build(run, op, arch=arch)
@@ -81,7 +85,7 @@ class TestArchs:
         assert build(run, hip_op).compiled() == ["extra.cpp"]
 
     def test_arch_flags_reach_their_arch_alone(self, run, make_op):
-        op = make_op("fill", sources={"fill.hip": KERNEL.format(includes="#ifndef VALUE\n#define VALUE 1.0f\n#endif")})
+        op = make_kernel(make_op, "#ifndef VALUE\n#define VALUE 1.0f\n#endif")
         manifest = op / "dcuop.toml"
         plain = build(run, op, arch="gfx906,gfx90a")
         manifest.write_text(manifest.read_text() + '[build.arch_flags]\ngfx90a = ["-DVALUE=2.0f"]\n')
@@ -100,8 +104,7 @@ class TestEnvironment:
         for name, number in (("one", 1), ("two", 2)):
             (tmp_path / name).mkdir()
             (tmp_path / name / "value.h").write_text(f"#define VALUE {number}.0f\n")
-        includes = "#ifndef VALUE\n#include <value.h>\n#endif"
-        op = make_op("fill", sources={"fill.hip": KERNEL.format(includes=includes)})
+        op = make_kernel(make_op, "#ifndef VALUE\n#include <value.h>\n#endif")
 
         def value_of(text):
             return text if text.startswith("-") else str(tmp_path / text)
@@ -125,8 +128,7 @@ class TestEnvironment:
 def test_device_bitcode_replaced_under_the_same_path(run, make_op, tmp_path):
     bitcode = tmp_path / "bitcode"
     shutil.copytree("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode", bitcode)
-    op = make_op("fill", sources={"fill.hip": KERNEL.format(includes="#define VALUE 1.0f")},
-                 build={"hip_flags": [f"--hip-device-lib-path={bitcode}"]})
+    op = make_kernel(make_op, "#define VALUE 1.0f", flags=[f"--hip-device-lib-path={bitcode}"])
     build(run, op)
     assert build(run, op).op["status"] == "hit"
     replaced = bitcode / "oclc_finite_only_off.bc"
@@ -138,13 +140,14 @@ def test_device_bitcode_replaced_under_the_same_path(run, make_op, tmp_path):
 
 def test_rdc_links_and_two_units_have_two_cuids(run, make_op):
     unit = """
-        #include <hip/hip_runtime.h>
+        {declarations}
         static __device__ int counter;
         __global__ void {name}(int* y) {{ y[0] = counter; }}
         extern "C" int {name}_launch(int* y) {{ {name}<<<dim3(1), dim3(1)>>>(y); return 0; }}
     """
-    op = make_op("rdc", sources={"a.hip": unit.format(name="first"), "b.hip": unit.format(name="second")},
-                 build={"hip_flags": ["-fgpu-rdc"]})
+    op = make_op("rdc", sources={file: unit.format(name=name, declarations=HIP_DECLARATIONS)
+                                 for file, name in (("a.hip", "first"), ("b.hip", "second"))},
+                 build={"hip_flags": [*LIGHT_HIP_FLAGS, "-fgpu-rdc"]})
     result = build(run, op)
     assert result.op["status"] == "built"
     import ctypes

@@ -51,17 +51,28 @@ def source(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def python(real: Dict[str, str], tmp_path: Path) -> Callable[..., str]:
-    """python("print(1)", arguments...): what the code prints; it has to succeed. `dcuop`, `os` and `sys` are there."""
+def printer(run: Callable[..., Any], real: Dict[str, str], cwd: Path) -> Callable[..., str]:
+    """What the code prints; it has to succeed. `dcuop`, `os` and `sys` are there."""
 
-    def run(code: str, *arguments: object, env: Dict[str, str] = {}) -> str:
+    def printed(code: str, *arguments: object, env: Dict[str, str] = {}) -> str:
         text = "import json, os, sys, dcuop\n" + textwrap.dedent(code)
-        done = in_python(text, {**real, **env}, *arguments, cwd=tmp_path)
+        done = run(text, {**real, **env}, *arguments, cwd=cwd)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    return run
+    return printed
+
+
+@pytest.fixture
+def python(in_torch: Callable[..., Any], real: Dict[str, str], tmp_path: Path) -> Callable[..., str]:
+    """python("print(1)", arguments...): what that prints in a Python that has torch."""
+    return printer(in_torch, real, tmp_path)
+
+
+@pytest.fixture
+def fresh_python(real: Dict[str, str], tmp_path: Path) -> Callable[..., str]:
+    """The same in a Python of its own, which imports torch when it is asked to."""
+    return printer(in_python, real, tmp_path)
 
 
 def raised(python: Callable[..., str], call: str, env: Dict[str, str] = {}) -> Dict[str, Any]:
@@ -114,10 +125,10 @@ def test_gil_not_used_reaches_the_modules_definition(python):
     assert texts.split() == ["False", "False", "True"]
 
 
-def test_loads_a_module_and_the_next_process_hits(python, source):
+def test_loads_a_module_and_the_next_process_hits(fresh_python, source):
     code = "m = dcuop.load('ext', [sys.argv[1]]); print(m.value(), m.__name__, os.path.isfile(m.__file__))"
-    assert python(code, source) == "1 ext True"
-    assert python(code, source, env={"DCUOP_BUILD": "never"}) == "1 ext True"
+    assert fresh_python(code, source) == "1 ext True"
+    assert fresh_python(code, source, env={"DCUOP_BUILD": "never"}) == "1 ext True"
 
 
 def test_sources_may_be_one_path_relative_to_the_working_directory(python, source):
@@ -263,15 +274,16 @@ def test_a_removed_working_directory_is_no_hindrance(python, source, tmp_path):
 def test_a_library_registers_its_operators(python, tmp_path):
     source = tmp_path / "library.cpp"
     source.write_text(
-        "#include <ATen/ATen.h>\n#include <torch/library.h>\n"
-        "static at::Tensor twice(const at::Tensor& x) { return x + x; }\n"
+        "#include <ATen/core/Tensor.h>\n#include <torch/library.h>\n"
+        "static at::Tensor twice(const at::Tensor& x) { return x.mul(2); }\n"
         'TORCH_LIBRARY(dcuop_suite, m) { m.def("twice", twice); }\n'
     )
     code = """
         import torch
-        print(dcuop.load("a-library", [sys.argv[1]], is_python_module=False), torch.ops.dcuop_suite.twice(torch.ones(1)))
+        print(dcuop.load("a-library", [sys.argv[1]], is_python_module=False, extra_cflags=["-O0"]))
+        print(torch.ops.dcuop_suite.twice(torch.ones(1)))
     """
-    assert python(code, source) == "None tensor([2.])"
+    assert python(code, source) == "None\ntensor([2.])"
 
 
 def test_a_program_is_built_and_its_path_returned(python, tmp_path):
@@ -371,7 +383,7 @@ def test_the_documented_inline_example(python):
     code = r"""
         import torch
         source = "at::Tensor sin_add(at::Tensor x, at::Tensor y) { return x.sin() + y.sin(); }"
-        module = dcuop.load_inline(name="inline_extension", cpp_sources=[source],
+        module = dcuop.load_inline(name="inline_extension", cpp_sources=[source], extra_cflags=["-O0"],
                                    functions={"sin_add": 'says "\u00e4?" \\ and\nmore'})
         x = torch.ones(2)
         print(torch.equal(module.sin_add(x, x), x.sin() * 2), 'says "\u00e4?" \\ and\nmore' in module.sin_add.__doc__)
@@ -436,15 +448,15 @@ def test_never_names_the_command_that_builds(python, source, tmp_path):
 
 
 @pytest.mark.parametrize("variable", ["RANK", "SLURM_PROCID", "LOCAL_RANK"])
-def test_of_many_ranks_one_speaks(real, source, tmp_path, variable):
+def test_of_many_ranks_one_speaks(in_torch, real, source, tmp_path, variable):
     code = "import sys, dcuop; dcuop.load('ext', [sys.argv[1]], verbose=True)"
-    silent = in_python(code, {**real, variable: "1"}, source, cwd=tmp_path)
+    silent = in_torch(code, {**real, variable: "1"}, source, cwd=tmp_path)
     assert (silent.returncode, silent.stderr) == (0, "")
-    spoken = in_python(code, {**real, variable: "0"}, source, cwd=tmp_path)
+    spoken = in_torch(code, {**real, variable: "0"}, source, cwd=tmp_path)
     assert "torch" in spoken.stderr
     source.write_text("int f() { return missing; }\nint g() { return absent; }\n")
-    brief = in_python(code, {**real, variable: "1"}, source, cwd=tmp_path)
-    full = in_python(code, {**real, variable: "0"}, source, cwd=tmp_path)
+    brief = in_torch(code, {**real, variable: "1"}, source, cwd=tmp_path)
+    full = in_torch(code, {**real, variable: "0"}, source, cwd=tmp_path)
     assert "Rank 0 says more" in brief.stderr and "return missing" not in brief.stderr.split("BuildError")[-1]
     assert "return missing" in full.stderr.split("BuildError")[-1]
 
@@ -484,8 +496,8 @@ def test_bad_input_is_one_clear_error(python, tmp_path, call, kind, text):
     assert (error["type"], text in error["text"]) == (kind, True), error
 
 
-def test_a_missing_torch_is_said(python, source):
-    error = raised(python, f"sys.modules['torch'] = None; dcuop.load('ext', [{str(source)!r}])")
+def test_a_missing_torch_is_said(fresh_python, source):
+    error = raised(fresh_python, f"sys.modules['torch'] = None; dcuop.load('ext', [{str(source)!r}])")
     assert error["type"] == "EnvironmentProblem" and "torch cannot be imported" in error["text"]
 
 
