@@ -65,7 +65,7 @@ asan:
 suites: build
 	@cmake --build build/release --parallel '$(JOBS)' --target dcuop_static
 	$(say) 'suites: build/release/dcuop with real compilers'
-	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n '$(JOBS)' tests/suites
+	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n '$(JOBS)' --dist loadgroup tests/suites
 
 lint: lint-format lint-tidy
 

@@ -11,14 +11,16 @@ from typing import Any, Dict
 
 import pytest
 
-from conftest import ARCH, PYTHON, ROOT, copy_op, in_python
+from conftest import ARCH, PYTHON, ROOT, copy_op
+from warm_python import WarmPython
 
 AFFINE = ROOT / "ops" / "affine"
+pytestmark = pytest.mark.xdist_group("affine")  # what is built is built once, not by each worker
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, dcuop_binary: Path) -> Dict[str, Any]:
-    """A cache with affine in it, the environment that uses it, and what the build said."""
+def built(tmp_path_factory: pytest.TempPathFactory, dcuop_binary: Path, in_torch: WarmPython) -> Dict[str, Any]:
+    """A cache with affine in it, the environment that uses it, what the build said, and a Python to ask."""
     directory = tmp_path_factory.mktemp("affine")
     environment = {
         "PATH": "/usr/local/bin:/usr/bin:/bin",
@@ -33,13 +35,14 @@ def built(tmp_path_factory: pytest.TempPathFactory, dcuop_binary: Path) -> Dict[
         [dcuop_binary, "build", "--print-path", AFFINE], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    return {"environment": environment, "path": Path(done.stdout.strip()), "stderr": done.stderr}
+    path = Path(done.stdout.strip())
+    return {"environment": environment, "path": path, "stderr": done.stderr, "python": in_torch}
 
 
 def affine_says(built: Dict[str, Any], code: str) -> str:
     """What `code` prints, with affine and torch imported; an exception prints as its type and first line."""
     body = "\n".join("    " + line for line in code.strip().splitlines())
-    done = in_python(
+    done = built["python"](
         "import warnings; warnings.simplefilter('ignore')\n"
         "import torch, affine\n"
         "from affine import affine as f\n"

@@ -13,6 +13,7 @@ import pytest
 
 READELF = shutil.which("llvm-readelf-15") or shutil.which("llvm-readelf")
 CLANG19 = shutil.which("clang-19")
+pytestmark = pytest.mark.xdist_group("inspect")  # the kernels are compiled once, not by each worker
 
 KERNELS = """
     #include <hip/hip_runtime.h>

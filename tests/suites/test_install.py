@@ -13,7 +13,7 @@ from typing import Callable, Dict
 
 import pytest
 from conftest import CXX_SOURCE, PYTHON, ROOT, in_python
-from test_torch_loader import module_source, python, real, source  # noqa: F401  (fixtures)
+from test_torch_loader import fresh_python, module_source, python, real, source  # noqa: F401  (fixtures)
 
 
 def by_torch(path: Path) -> str:
@@ -23,15 +23,15 @@ def by_torch(path: Path) -> str:
 # install --------------------------------------------------------------------------------------------------------------
 
 
-def test_routes_what_is_imported_afterwards(python, source, cache_dir):
-    assert python("dcuop.install()\n" + by_torch(source)) == "1"
-    assert python("import torch.utils.cpp_extension\ndcuop.install(); dcuop.install()\n" + by_torch(source)) == "1"
+def test_routes_what_is_imported_afterwards(fresh_python, source, cache_dir):
+    assert fresh_python("dcuop.install()\n" + by_torch(source)) == "1"
+    assert fresh_python("import torch.utils.cpp_extension\ndcuop.install(); dcuop.install()\n" + by_torch(source)) == "1"
     assert len(list((cache_dir / "v1/entries").glob("*/*"))) == 1
 
 
-def test_uninstall_gives_torch_its_loader_back(python):
+def test_uninstall_gives_torch_its_loader_back(fresh_python):
     assert (
-        python(
+        fresh_python(
             """
             from torch.utils import cpp_extension
             theirs = cpp_extension.load, cpp_extension.load_inline
@@ -44,7 +44,7 @@ def test_uninstall_gives_torch_its_loader_back(python):
         == "True False True"
     )
     assert (
-        python(
+        fresh_python(
             """
             dcuop.install()
             dcuop.uninstall()
