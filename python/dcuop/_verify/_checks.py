@@ -266,7 +266,8 @@ def _check_beside(bench: Bench, case: Case, function: Function, result: Any) -> 
         if not bench.memory.is_spilled(outputs(function, result, {})):
             return
         arguments = bench.inputs(case, function).arguments
-        bench.memory.prepare(bench.want(function, arguments))
+        want = bench.want(function, arguments)
+        bench.memory.prepare(want)
         result = bench.call(function, arguments)
     raise Failed("damage", "memory behind the result was written: the function writes out of bounds")
 

@@ -19,6 +19,9 @@ _HEADER, _UNIT, _LEAST = 8, 16, 24
 #: torch's device allocator hands out multiples of this (kMinBlockSize,
 #: https://github.com/pytorch/pytorch/blob/v1.13.1/c10/cuda/CUDACachingAllocator.cpp).
 _DEVICE_UNIT = 512
+#: Up to this many bytes pieces are split and joined in segments of 2 MiB (kSmallSize, the same file).
+_SMALL = 1 << 20
+_TRIES = 64
 
 
 class FreshMemory:
@@ -29,25 +32,40 @@ class FreshMemory:
         #: Whether what torch allocates on the CPU holds the pattern.
         self.is_filled = device.type == "cpu" and _fill_what_malloc_gives()
         self._pieces: Dict[int, int] = {}  # address and bytes
+        self._held: List[torch.Tensor] = []
         self._allocations = 0
         self._made = 0
 
     def prepare(self, like: Iterable[torch.Tensor]) -> None:
-        """Before a call that will allocate such tensors."""
+        """Right before a call that will allocate such tensors. `like` has to outlive the call: what becomes free after
+        this is given first."""
         if self._device.type == "cpu":
             return
-        # The allocator gives the piece that fits best: these, once they are free.
-        pieces = [torch.empty(_rounded(tensor), dtype=torch.uint8, device=tensor.device) for tensor in like]
-        for piece in pieces:
-            piece.fill_(_PATTERN)
+        self._held = []
+        pieces = [self._next_piece(_rounded(tensor), tensor.device).fill_(_PATTERN) for tensor in like]
         self._pieces = {piece.data_ptr(): piece.numel() for piece in pieces}
-        del pieces[:]
+        pieces.clear()
         self._allocations = _allocations(self._device)
+
+    def _next_piece(self, size: int, device: torch.device) -> torch.Tensor:
+        """What the allocator will give again for `size`, once it is free: the piece that fits best. One that becomes a part
+        of a larger free piece does not, as long as there are others; these are held until the call is done."""
+        piece = torch.empty(size, dtype=torch.uint8, device=device)
+        for _ in range(_TRIES if size <= _SMALL else 0):
+            address = piece.data_ptr()
+            del piece
+            piece = torch.empty(size, dtype=torch.uint8, device=device)
+            if piece.data_ptr() == address:
+                break
+            self._held.append(piece)
+            piece = torch.empty(size, dtype=torch.uint8, device=device)
+        return piece
 
     def called(self) -> None:
         """Right after the call."""
         if self._device.type == "cuda":
             self._made = _allocations(self._device) - self._allocations
+            self._held = []
 
     def is_spilled(self, results: Iterable[torch.Tensor]) -> bool:
         """Whether the bytes behind the memory of results were written. False where that cannot be known. On the CPU, one
