@@ -53,7 +53,7 @@ def _header(result: Json, words: Words) -> Markup:
         if when:
             said.append(tag("p", words.say("carried", when=when), style="faint"))
         shown.append((words.say(row.layer), joined(said)))
-    line = " · ".join(str(result[name]) for name in ("backend", "device", "when") if result.get(name))
+    line = " · ".join(words.known(str(result[name])) for name in ("backend", "device", "when") if result.get(name))
     title = words.say("title", op=result.get("op", "?"))
     return tag(
         "header",
