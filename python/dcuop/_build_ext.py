@@ -14,10 +14,10 @@ import shutil
 import sys
 from typing import Any, Dict, List, Type
 
-from setuptools.command.build_ext import build_ext as _build_ext
+from setuptools.command.build_ext import build_ext as _build_ext  # type: ignore[import-untyped]
 
 try:
-    from setuptools.errors import CompileError
+    from setuptools.errors import CompileError  # type: ignore[import-untyped]
 except ImportError:  # the setuptools that Python 3.8 and 3.9 come with, before 59
     from distutils.errors import CompileError
 

@@ -197,7 +197,8 @@ def _identifier(extension: Extension) -> str:
 
 
 def _without_archs(flags: Sequence[str]) -> Tuple[List[str], List[str]]:
-    kept, archs = [], []
+    kept: List[str] = []
+    archs: List[str] = []
     for flag in flags:
         match = _ARCH_FLAG.match(flag)
         if match:

@@ -15,7 +15,7 @@ from . import _torch_loader
 from ._description import ForTorchAlone
 
 _MODULE = "torch.utils.cpp_extension"
-_ROUTED = {"load": _torch_loader.load, "load_inline": _torch_loader.load_inline}
+_ROUTED: Dict[str, Callable[..., Any]] = {"load": _torch_loader.load, "load_inline": _torch_loader.load_inline}
 
 
 def install() -> None:

@@ -37,8 +37,9 @@ def describe() -> Dict[str, Any]:
     """The "python" of a description (docs/json.md)."""
     search_path = _texts(sys.path)
     torch = sys.modules.get("torch")
-    if torch is not None and getattr(torch, "__file__", None):
+    file = getattr(torch, "__file__", None)
+    if file:
         # The torch that is in this process is the one to build for, wherever it came from.
-        home = os.path.dirname(os.path.dirname(os.path.abspath(torch.__file__)))
+        home = os.path.dirname(os.path.dirname(os.path.abspath(file)))
         search_path = _texts([home]) + [path for path in search_path if path != home]
     return {**_FIXED, "search_path": search_path}

@@ -302,7 +302,9 @@ class Reader:
     def _value_subscript(self, node: ast.Subscript) -> Any:
         owner, key = self._value(node.value), self._value(_index(node))
         try:
-            if isinstance(owner, dict) and isinstance(key, str) or isinstance(owner, list) and isinstance(key, int):
+            if isinstance(owner, dict) and isinstance(key, str):
+                return owner[key]
+            if isinstance(owner, list) and isinstance(key, int):
                 return owner[key]
         except LookupError:
             pass
@@ -327,8 +329,8 @@ class Reader:
                 named[keyword.arg] = value
             elif isinstance(value, dict):
                 named.update(value)
-        is_method = isinstance(node.func, ast.Attribute) and node.func.attr not in EXTENSION_CLASSES
-        if is_method:  # whose owner is asked for once: else a chain of calls would be gone through 2^n times
+        if isinstance(node.func, ast.Attribute) and node.func.attr not in EXTENSION_CLASSES:
+            # Its owner is asked for once: else a chain of calls would be gone through 2^n times.
             return self._call_method(node, node.func, arguments)
         function = self._value(node.func)
         if isinstance(function, Maker):

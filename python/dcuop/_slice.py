@@ -103,7 +103,8 @@ def _bodies(
     wanted = set().union(*map(_names_read, body)) - _names_bound(body[-1])
     for parent, statement in reversed(list(zip(site.path, site.path[1:]))):
         block = next((block for block in _blocks(parent) if statement in block), [])
-        body = _needed_of(block[: block.index(statement)] if block else [], wanted, body) + body
+        before = block[: block.index(statement)] if isinstance(statement, ast.stmt) and block else []
+        body = _needed_of(before, wanted, body) + body
         if isinstance(parent, (ast.For, ast.AsyncFor)):
             wanted -= _names_bound(parent.target)
             wanted |= _names_read(parent.iter)
@@ -193,9 +194,9 @@ def _with_needed_alone(statement: ast.stmt, wanted: Set[str]) -> ast.stmt:
         # Which way a `try` goes, any statement in it may decide.
         if block and not (field == "body" and isinstance(statement, ast.Try)):
             setattr(result, field, _block_of_needed(block, wanted))
-    if isinstance(statement, ast.Try):
-        result.handlers = [copy.copy(handler) for handler in statement.handlers]  # type: ignore[attr-defined]
-        for handler in result.handlers:  # type: ignore[attr-defined]
+    if isinstance(result, ast.Try):
+        result.handlers = [copy.copy(handler) for handler in result.handlers]
+        for handler in result.handlers:
             handler.body = _block_of_needed(handler.body, wanted)
     return result
 
