@@ -109,23 +109,23 @@ Allowed allowed_in_text(const std::filesystem::path& path) {
   return allowed;
 }
 
-std::vector<Allowed> allowed_in(const Sources& sources) {
+std::vector<Allowed> allowed_in(const source::Model& model, const Request& request, Family family) {
   std::vector<Allowed> files;
-  for (const auto& file : sources.model.files()) {
+  for (const auto& file : model.files()) {
     Allowed allowed{file->path, {}, !file->is_included, false};
     for (const auto& comment : file->masked.comments) {
       read_allowance(*file, comment.begin, comment.end, allowed.all);
     }
     files.push_back(std::move(allowed));
   }
-  if (sources.request.release) { // without it nothing in them is judged
-    for (const auto& path : sources.request.files) {
+  if (request.release || family == Family::ascend) { // else nothing in them is judged
+    for (const auto& path : request.files) {
       if (path.extension() == ".py") {
         files.push_back(allowed_in_text(path));
       }
     }
-    if (!sources.request.manifest.empty()) {
-      files.push_back(allowed_in_text(sources.request.manifest));
+    if (!request.manifest.empty()) {
+      files.push_back(allowed_in_text(request.manifest));
     }
   }
   return files;
@@ -150,10 +150,26 @@ Allowance* allowing(std::map<std::string, Allowed*>& by_path, std::vector<Allowe
   return nullptr;
 }
 
+/// `dcuop superkernel check` and `dcuop check` each leave what the other one finds alone.
+bool concerns(const Allowance& allowance, Family family) {
+  return std::any_of(allowance.rules.begin(), allowance.rules.end(), [family](const std::string& name) {
+    const auto& rules = finding::rules();
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&name](const finding::Rule& one) {
+      return one.id == name || one.name == name;
+    });
+    const bool ascend = rule != rules.end() && rule->id.starts_with("DCU8");
+    return ascend == (family == Family::ascend);
+  });
+}
+
 } // namespace
 
-std::size_t apply_allowances(const Sources& sources, Findings& findings) {
-  std::vector<Allowed> files = allowed_in(sources);
+std::size_t apply_allowances(const source::Model& model, const Request& request, Family family,
+                             Findings& findings) {
+  std::vector<Allowed> files = allowed_in(model, request, family);
+  for (Allowed& file : files) {
+    std::erase_if(file.all, [family](const Allowance& one) { return !concerns(one, family); });
+  }
   std::map<std::string, Allowed*> by_path;
   for (Allowed& file : files) {
     by_path[file.path.string()] = &file;
@@ -183,8 +199,8 @@ std::size_t apply_allowances(const Sources& sources, Findings& findings) {
   return allowed;
 }
 
-void check_reading(const Sources& sources, Findings& findings) {
-  for (const auto& file : sources.model.files()) {
+void check_reading(const source::Model& model, Findings& findings) {
+  for (const auto& file : model.files()) {
     if (file->is_included) {
       continue;
     }

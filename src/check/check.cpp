@@ -17,19 +17,6 @@ bool is_cxx(const std::filesystem::path& path) {
                                                ".hpp", ".hxx", ".cuh", ".inl", ".inc"});
 }
 
-/// Of sources that include another source (a .cu that is its .hip again), only the other one is judged twice otherwise.
-source::Model read_model(const Request& request) {
-  source::Model::Request wanted;
-  for (const auto& path : request.files) {
-    if (is_cxx(path)) {
-      wanted.files.push_back(path);
-    }
-  }
-  wanted.include_dirs = request.include_dirs;
-  wanted.threads = request.threads;
-  return source::Model::read(wanted);
-}
-
 void sort(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     return std::tie(b.severity, a.subject, a.line, a.rule) < std::tie(a.severity, b.subject, b.line, b.rule);
@@ -94,8 +81,48 @@ std::vector<std::filesystem::path> source_files(const std::filesystem::path& dir
   return files;
 }
 
+source::Model read_model(const Request& request, const source::Dialect& dialect) {
+  source::Model::Request wanted;
+  for (const auto& path : request.files) {
+    if (is_cxx(path)) {
+      wanted.files.push_back(path);
+    }
+  }
+  wanted.include_dirs = request.include_dirs;
+  wanted.dialect = &dialect;
+  wanted.threads = request.threads;
+  return source::Model::read(wanted);
+}
+
+Report report_of(const Request& request, const source::Model& model, Family family, Findings& findings) {
+  lower_confidence(model, findings);
+  Report report;
+  report.directory = request.directory;
+  // Headers elsewhere are read for what they say of these sources; they are judged where they belong.
+  std::set<std::string> elsewhere;
+  std::size_t bytes = 0;
+  double damaged = 0;
+  for (const auto& file : model.files()) {
+    if (file->is_included) {
+      elsewhere.insert(file->path.string());
+      continue;
+    }
+    ++report.files;
+    bytes += file->text.size();
+    damaged += file->damage() * static_cast<double>(file->text.size());
+  }
+  findings.remove_if([&elsewhere](const Finding& finding) { return elsewhere.contains(finding.subject); });
+  report.allowed = apply_allowances(model, request, family, findings);
+  report.findings = std::move(findings.all);
+  sort(report.findings);
+  report.functions = static_cast<std::size_t>(std::count_if(
+      model.functions().begin(), model.functions().end(), [](const auto& one) { return !one->is_macro; }));
+  report.understood = bytes == 0 ? 1 : 1 - damaged / static_cast<double>(bytes);
+  return report;
+}
+
 Report check(const Request& request) {
-  const source::Model model = read_model(request);
+  const source::Model model = read_model(request, source::hip_dialect());
   const Sources sources(request, model);
   Findings findings(request);
   check_bindings(sources, findings);
@@ -104,42 +131,19 @@ Report check(const Request& request) {
   check_barriers(sources, findings);
   check_grid(sources, findings);
   check_streams(sources, findings);
-  lower_confidence(model, findings);
-  check_reading(sources, findings);
-  Report report;
-  report.directory = request.directory;
+  check_reading(model, findings);
+  std::vector<ChecklistItem> checklist;
   if (request.release) {
-    report.checklist = check_release(sources, findings);
+    checklist = check_release(sources, findings);
   }
-  // Headers elsewhere are read for what they say of these sources; they are judged where they belong.
-  std::set<std::string> elsewhere;
-  for (const auto& file : model.files()) {
-    if (file->is_included) {
-      elsewhere.insert(file->path.string());
-    }
-  }
-  findings.remove_if([&](const Finding& finding) { return elsewhere.contains(finding.subject); });
-  report.allowed = apply_allowances(sources, findings);
-  report.findings = std::move(findings.all);
-  sort(report.findings);
+  Report report = report_of(request, model, Family::hip, findings);
+  report.checklist = std::move(checklist);
   for (ChecklistItem& item : report.checklist) {
     item.is_met = std::none_of(report.findings.begin(), report.findings.end(), [&](const Finding& finding) {
       return finding.severity != finding::Severity::note &&
              std::find(item.rules.begin(), item.rules.end(), finding.rule) != item.rules.end();
     });
   }
-  std::size_t bytes = 0;
-  double damaged = 0;
-  for (const auto& file : model.files()) {
-    if (!file->is_included) {
-      ++report.files;
-      bytes += file->text.size();
-      damaged += file->damage() * static_cast<double>(file->text.size());
-    }
-  }
-  report.functions = static_cast<std::size_t>(std::count_if(
-      model.functions().begin(), model.functions().end(), [](const auto& one) { return !one->is_macro; }));
-  report.understood = bytes == 0 ? 1 : 1 - damaged / static_cast<double>(bytes);
   return report;
 }
 

@@ -256,4 +256,18 @@ finding::Finding& Findings::add(std::string_view rule, const std::filesystem::pa
   return put(finding::make_finding(rule, values), line, line > 0 ? 1 : 0);
 }
 
+finding::Finding& Findings::add(finding::Finding made, const std::filesystem::path& path,
+                                source::Place place) {
+  const std::string at = shown(path) + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  made.subject = path.string();
+  made.cause = at + ": " + made.cause;
+  made.chinese.cause = at + "：" + made.chinese.cause;
+  const std::string fix = made.fix;
+  const std::string fix_zh = made.chinese.fix;
+  finding::Finding& added = put(std::move(made), place.line, place.column);
+  added.fix = fix.empty() ? added.fix : fix;
+  added.chinese.fix = fix_zh.empty() ? added.chinese.fix : fix_zh;
+  return added;
+}
+
 } // namespace dcuop::check

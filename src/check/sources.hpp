@@ -94,6 +94,8 @@ class Findings {
   finding::Finding& add(std::string_view rule, const File& file, Offset at, finding::Values values = {});
   finding::Finding& add(std::string_view rule, const std::filesystem::path& path, std::size_t line,
                         finding::Values values = {});
+  /// One that another layer made, without a place.
+  finding::Finding& add(finding::Finding made, const std::filesystem::path& path, source::Place place);
   [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
   template <class Predicate> void remove_if(Predicate predicate) {
     std::erase_if(all, predicate);
@@ -117,9 +119,17 @@ void check_kernels(const Sources& sources, Findings& findings);
 void check_barriers(const Sources& sources, Findings& findings);
 void check_grid(const Sources& sources, Findings& findings);
 void check_streams(const Sources& sources, Findings& findings);
-void check_reading(const Sources& sources, Findings& findings);
+void check_reading(const source::Model& model, Findings& findings);
+
+enum class Family { hip, ascend };
 /// Findings that a comment allows are taken out; what is wrong with such comments is added. Returns how many were.
-std::size_t apply_allowances(const Sources& sources, Findings& findings);
+std::size_t apply_allowances(const source::Model& model, const Request& request, Family family,
+                             Findings& findings);
+/// The C++ files of a request.
+[[nodiscard]] source::Model read_model(const Request& request, const source::Dialect& dialect);
+/// Findings that are not allowed, and what was read.
+[[nodiscard]] Report report_of(const Request& request, const source::Model& model, Family family,
+                               Findings& findings);
 [[nodiscard]] std::vector<ChecklistItem> check_release(const Sources& sources, Findings& findings);
 
 [[nodiscard]] bool is_any_of(std::string_view text, std::initializer_list<std::string_view> all);

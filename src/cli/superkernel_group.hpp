@@ -10,5 +10,6 @@ namespace dcuop::cli {
 struct Commands;
 
 void add_superkernel_plan(Commands& commands, CLI::App& group);
+void add_superkernel_check(Commands& commands, CLI::App& group);
 
 } // namespace dcuop::cli

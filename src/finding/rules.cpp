@@ -11,7 +11,8 @@ std::vector<Rule> all_rules() {
   for (const auto& family :
        {file_rules(), symbol_rules(), undefined_rules(), device_rules(), environment_rules(),
         torch_cache_rules(), live_rules(), message_rules(), superkernel_rules(), superkernel_build_rules(),
-        binding_rules(), kernel_rules(), grid_rules(), release_rules(), reading_rules()}) {
+        ascend_sync_rules(), ascend_memory_rules(), ascend_host_rules(), binding_rules(), kernel_rules(),
+        grid_rules(), release_rules(), reading_rules()}) {
     table.insert(table.end(), family.begin(), family.end());
   }
   std::sort(table.begin(), table.end(), [](const Rule& a, const Rule& b) { return a.id < b.id; });

@@ -24,5 +24,8 @@ symbol_rules(); ///< DCU200 to DCU209 and DCU22x, DCU23x: libraries, versions, m
 // DCU8xx: an Ascend SuperKernel. From DCU840 on: what its sources show.
 [[nodiscard]] std::vector<Rule> superkernel_rules();       ///< DCU80x, DCU81x: operators of a scope
 [[nodiscard]] std::vector<Rule> superkernel_build_rules(); ///< DCU82x, DCU83x: options, the data cache
+[[nodiscard]] std::vector<Rule> ascend_sync_rules();       ///< DCU84x to DCU852: what cores wait for
+[[nodiscard]] std::vector<Rule> ascend_memory_rules();     ///< DCU854 to DCU870: memory, early start, pipes
+[[nodiscard]] std::vector<Rule> ascend_host_rules(); ///< DCU872 to DCU888: flags, types, tiling, SK_BIND
 
 } // namespace dcuop::finding

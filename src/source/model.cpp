@@ -199,7 +199,7 @@ void Model::collect(File& file) {
     }
     declared_.insert(declared_.end(), collected.declared.begin(), collected.declared.end());
     for (const auto& [name, value] : collected.constants) {
-      constants_.emplace(name, value);
+      constants_.emplace(name, Constant{value, &file});
     }
     // An expression alone is none to the grammar: each body ends in a semicolon, where its line ends.
     const auto text = std::make_shared<std::string>(variant.text + ";");
@@ -219,7 +219,7 @@ void Model::collect(File& file) {
         add(macro_function(file, variant, macro, root));
       } else if (root.first().is("expression_statement") || !root.first().next()) {
         const Node value = root.first().is("expression_statement") ? root.first().first() : root.first();
-        constants_.emplace(macro.name, value);
+        constants_.emplace(macro.name, Constant{value, &file});
       }
       file.trees.push_back(std::move(tree));
     }

@@ -51,16 +51,35 @@ std::optional<std::int64_t> combined(std::string_view sign, std::int64_t a, std:
   }
 }
 
-using Constants = std::multimap<std::string, Node, std::less<>>;
+/// The constants of a model as one place sees them.
+struct Constants {
+  const std::multimap<std::string, Constant, std::less<>>& all;
+  const File* from;
+
+  /// 2: of the file, 1: of its directory. Operators beside one another use the same names.
+  [[nodiscard]] int nearness(const Constant& one) const {
+    if (from == nullptr || one.file == from) {
+      return 2;
+    }
+    return one.file->directory == from->directory ? 1 : 0;
+  }
+};
 
 std::optional<std::int64_t> folded(Node node, const Constants& constants, int depth);
 
-/// All that have the name must agree.
+/// All that have the name must agree: those of the file, else of its directory, else of any.
 std::optional<std::int64_t> constant(std::string_view name, const Constants& constants, int depth) {
   std::optional<std::int64_t> value;
-  const auto [begin, end] = constants.equal_range(name);
+  const auto [begin, end] = constants.all.equal_range(name);
+  int most = 0;
   for (auto one = begin; one != end; ++one) {
-    const auto next = folded(one->second, constants, depth + 1);
+    most = std::max(most, constants.nearness(one->second));
+  }
+  for (auto one = begin; one != end; ++one) {
+    if (constants.nearness(one->second) < most) {
+      continue;
+    }
+    const auto next = folded(one->second.value, constants, depth + 1);
     if (!next || (value && *value != *next)) {
       return std::nullopt;
     }
@@ -126,7 +145,7 @@ std::optional<std::int64_t> folded(Node node, const Constants& constants, int de
   if (type == "true" || type == "false") {
     return type == "true" ? 1 : 0;
   }
-  if (type == "identifier") {
+  if (type == "identifier" || type == "type_identifier") { // a name alone reads as a type in f<MODE>
     return constant(node.text(), constants, depth);
   }
   if (type == "qualified_identifier") {
@@ -136,7 +155,7 @@ std::optional<std::int64_t> folded(Node node, const Constants& constants, int de
     return enumerator(node, constants, depth);
   }
   if (type == "parenthesized_expression" || type == "initializer_list" || type == "argument_list" ||
-      type == "condition_clause" || type == "expression_statement") {
+      type == "condition_clause" || type == "expression_statement" || type == "type_descriptor") {
     return node.first() && !node.first().next() ? folded(node.first(), constants, depth + 1) : std::nullopt;
   }
   if (type == "cast_expression") {
@@ -188,8 +207,8 @@ std::string local_type(std::string_view name, Node body) {
 
 } // namespace
 
-std::optional<std::int64_t> Model::fold(Node expression, const Function*) const {
-  return folded(expression, constants_, 0);
+std::optional<std::int64_t> Model::fold(Node expression, const Function* function) const {
+  return folded(expression, {constants_, function == nullptr ? nullptr : function->file}, 0);
 }
 
 std::string Model::type_of(std::string_view name, const Function& function) const {

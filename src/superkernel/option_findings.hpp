@@ -11,8 +11,4 @@ namespace dcuop::superkernel {
 void add_option_findings(const Scope& scope, const Judgement& judgement, std::vector<finding::Finding>& into);
 void add_build_findings(const Scope& scope, const Judgement& judgement, std::vector<finding::Finding>& into);
 
-/// Of a string of ge in a Python file, without a scope.
-[[nodiscard]] std::vector<finding::Finding> findings_of_options(const std::vector<OptionProblem>& problems,
-                                                                Backend backend);
-
 } // namespace dcuop::superkernel

@@ -93,6 +93,12 @@ struct Declared {
   const File* file = nullptr;
 };
 
+/// What a name that is constant was given.
+struct Constant {
+  Node value;
+  const File* file = nullptr;
+};
+
 /// Sources that belong together: those of an operator's directory.
 class Model {
  public:
@@ -123,7 +129,8 @@ class Model {
   /// The same of an expression that is a name, a member or an element.
   [[nodiscard]] std::string type_of(Node expression, const Function& function) const;
 
-  /// The value of a constant expression; nullopt when it is not known, or two constants share a name.
+  /// The value of a constant expression, seen from `function`; nullopt when it is not known, or two constants that are
+  /// equally near share a name.
   [[nodiscard]] std::optional<std::int64_t> fold(Node expression, const Function* function = nullptr) const;
 
  private:
@@ -145,7 +152,7 @@ class Model {
 
   std::map<std::string, Named, std::less<>> by_name_;
   std::multimap<std::string, const Declared*, std::less<>> declared_by_name_;
-  std::multimap<std::string, Node, std::less<>> constants_;
+  std::multimap<std::string, Constant, std::less<>> constants_;
   /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread. Of apply(),
   /// the name is the qualified one.
   mutable std::map<std::tuple<std::string, std::size_t, const File*>, std::vector<const Function*>> callees_;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "dcuop/finding/finding.hpp"
 #include "dcuop/superkernel/scope.hpp"
 
 namespace dcuop::superkernel {
@@ -53,6 +54,10 @@ struct Options {
 [[nodiscard]] Options parse_options(const Scope& scope);
 /// A string of ge alone: what `dcuop superkernel check` finds in a Python file.
 [[nodiscard]] Options parse_ge_options(std::string_view text);
+
+/// What is wrong with options that are no scope's, for `dcuop superkernel check`.
+[[nodiscard]] std::vector<finding::Finding> findings_of_options(const std::vector<OptionProblem>& problems,
+                                                                Backend backend);
 
 /// Whether a pattern of npugraph_ex (letters, digits, "_", "-", "." for any one, "*" for any number of the one before)
 /// is the whole of `name`; nullopt for what it takes for no pattern.

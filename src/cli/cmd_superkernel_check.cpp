@@ -1,0 +1,93 @@
+// dcuop superkernel check: faults that operators have, or get, inside a SuperKernel.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "check_view.hpp"
+#include "sarif.hpp"
+#include "superkernel_group.hpp"
+
+#include "dcuop/check/superkernel.hpp"
+#include "dcuop/support/files.hpp"
+
+namespace dcuop::cli {
+namespace {
+
+using superkernel::Product;
+
+struct Request {
+  std::vector<std::string> targets;
+  std::vector<std::string> include_dirs;
+  std::optional<Product> product;
+  bool sarif = false;
+};
+
+check::SuperKernelRequest request_of(Context& context, const Request& request, const std::string& target) {
+  check::SuperKernelRequest one;
+  const auto path = absolute_from(target, context.working_directory);
+  const auto identity = target.empty() ? std::nullopt : identity_of(path);
+  if (!identity) {
+    throw Error(ExitCode::usage, target + " is not there", "name a directory of sources, or one of them");
+  }
+  one.directory = identity->is_directory() ? path : path.parent_path();
+  one.files = identity->is_directory() ? check::source_files(path) : std::vector{path};
+  if (one.files.empty()) {
+    throw Error(ExitCode::usage, target + " holds no sources (C++ or Python)",
+                "name a directory of operators");
+  }
+  for (const std::string& directory : request.include_dirs) {
+    one.include_dirs.push_back(absolute_from(directory, context.working_directory));
+  }
+  one.product = request.product;
+  one.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+  return one;
+}
+
+ExitCode run(Context& context, const Request& request) {
+  std::vector<check::Report> reports;
+  for (const std::string& target : request.targets) {
+    reports.push_back(check::check_superkernel(request_of(context, request, target)));
+  }
+  return answer_reports(context, reports, request.sarif);
+}
+
+constexpr const char* examples =
+    "  dcuop superkernel check ops/                  operators (op_kernel, op_host) and Python below it\n"
+    "  dcuop superkernel check ops/ --product A2     what concerns one product too: A2, A3, 950\n"
+    "  dcuop superkernel check ops/ --sarif > check.sarif\n"
+    "  dcuop rule DCU840                             more about a finding\n"
+    "A comment allows a finding on its line, or on the next when it stands alone:\n"
+    "  // dcuop: allow(DCU845) always launched with all cores";
+
+} // namespace
+
+void add_superkernel_check(Commands& commands, CLI::App& group) {
+  auto request = std::make_shared<Request>();
+  CLI::App* const command = group.add_subcommand(
+      "check", "Find faults in the sources of Ascend operators before they hang a SuperKernel");
+  command->fallthrough();
+  command->footer(std::string("Examples:\n") + examples);
+  command->add_option("target", request->targets, "Directories of operators, or single sources")
+      ->required()
+      ->type_name("DIR|FILE");
+  command
+      ->add_option("-I,--include", request->include_dirs, "Where headers in quotes are looked for, besides")
+      ->type_name("DIR");
+  const std::map<std::string, Product> products = {
+      {"A2", Product::a2}, {"A3", Product::a3}, {"950", Product::ascend_950}};
+  command
+      ->add_option_function<std::string>(
+          "--product", [request, products](const std::string& name) { request->product = products.at(name); },
+          "A2, A3 or 950 (default: what holds for any)")
+      ->check(CLI::IsMember({"A2", "A3", "950"}))
+      ->type_name("PRODUCT");
+  add_sarif_option(*command, request->sarif);
+  commands.run(command, [request](Context& context) { return run(context, *request); });
+}
+
+} // namespace dcuop::cli

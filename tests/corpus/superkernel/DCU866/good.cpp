@@ -1,0 +1,12 @@
+#include "kernel_operator.h"
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void order(GM_ADDR x, GM_ADDR y) {
+  GlobalTensor<half> xGm;
+  GlobalTensor<half> yGm;
+  LocalTensor<half> local;
+  WaitPreTaskEnd();
+  DataCopy(local, xGm, 16);
+  DataCopy(yGm, local, 16);
+  SetNextTaskStart();
+}

@@ -1,0 +1,12 @@
+#include "kernel_operator.h"
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void clash(GM_ADDR x, GM_ADDR workspace) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
+  TPipe pipe;
+  matmul::Matmul<A, B, C> first;
+  matmul::Matmul<A, B, C> second;
+  REGIST_MATMUL_OBJ(&pipe, workspace, first, &firstTiling, second, &secondTiling);
+  CrossCoreSetFlag<1, PIPE_MTE3>(3); //! DCU874
+  CrossCoreWaitFlag(3); //! DCU874
+}

@@ -1,0 +1,10 @@
+#include "register/op_def_registry.h"
+
+namespace optiling {
+static ge::graphStatus TilingFunc(gert::TilingContext* context) {
+  auto platform = platform_ascendc::PlatformAscendC(context->GetPlatformInfo());
+  context->SetBlockDim(platform.GetCoreNumAiv());
+  context->SetScheduleMode(1);
+  return ge::GRAPH_SUCCESS;
+}
+} // namespace optiling

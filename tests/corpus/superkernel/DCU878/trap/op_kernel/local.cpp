@@ -1,0 +1,6 @@
+#include "kernel_operator.h"
+using namespace AscendC;
+
+extern "C" __global__ __aicore__ void local(GM_ADDR x) {
+  PipeBarrier<PIPE_ALL>(); // waits for nobody else
+}

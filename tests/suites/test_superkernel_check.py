@@ -1,0 +1,153 @@
+"""dcuop superkernel check: each rule on sources that have the fault, that do not, and that look as if they had.
+
+tests/corpus/superkernel/<rule>: bad*, good* and trap*, a file or an operator's directory. A line that the rule must find
+says so: //! DCU840. Errors that no line announces are false alarms, whatever their rule. A name that ends in _A2, _A3 or
+_950 is checked for that product.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+CORPUS = ROOT / "tests" / "corpus" / "superkernel"
+CASES = sorted(case for rule in CORPUS.iterdir() for case in rule.iterdir())
+ANNOUNCES = re.compile(r"(?://|#)! (.*)")
+
+
+def announced(case: Path) -> Counter:
+    files = [case] if case.is_file() else [path for path in case.rglob("*") if path.is_file()]
+    return Counter(
+        (str(path), number, rule)
+        for path in files
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for rule in " ".join(ANNOUNCES.findall(line)).split()
+    )
+
+
+def checked(run, *arguments: str) -> dict:
+    answer = run("superkernel", "check", *arguments, "--json")
+    (report,) = json.loads(answer.stdout)["checked"]
+    assert answer.rc == (1 if any(one["severity"] == "error" for one in report["findings"]) else 0)
+    return report
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_what_is_planted_is_found_and_nothing_else(run, case):
+    product = re.search(r"_(A2|A3|950)$", case.stem)
+    findings = checked(run, str(case), *(["--product", product.group(1)] if product else []))["findings"]
+    wanted = announced(case)
+    found = Counter()
+    for finding in findings:
+        place = (finding["subject"], finding["line"], finding["rule"])
+        own = finding["rule"] == case.parent.name and finding["severity"] != "note"
+        if finding["severity"] == "error" or own or place in wanted:
+            found[place] += 1
+        assert finding["fix"]
+    assert found == wanted
+    assert bool(wanted) == case.name.startswith("bad"), "only bad ones announce something"
+
+
+def test_every_rule_has_a_bad_a_good_and_a_trap(run):
+    listed = re.findall(r"^(DCU8[4-9]\d) ", run("rule").stdout, re.MULTILINE)
+    assert len(listed) >= 30
+    for rule in listed:
+        kinds = {re.split(r"[._]", case.name)[0] for case in (CORPUS / rule).iterdir()}
+        assert kinds == {"bad", "good", "trap"}, rule
+        assert run("rule", rule, "--markdown").stdout == (ROOT / "docs" / "rules" / f"{rule}.md").read_text(
+            encoding="utf-8"
+        )
+
+
+def test_text_names_the_place_the_code_and_the_fix(run):
+    answer = run("superkernel", "check", str(CORPUS / "DCU840" / "bad.cpp"))
+    assert answer.rc == 1
+    assert (
+        "[DCU840] bad.cpp:15:5: not every core that runs Process comes to SyncAll(): blockIdx_ >= used_"
+        in answer.stdout
+    )
+    assert "code  SyncAll();" in answer.stdout and "fix   put the condition around the work" in answer.stdout
+    chinese = run("superkernel", "check", str(CORPUS / "DCU840" / "bad.cpp"), "--lang", "zh")
+    assert "并非都会到达 SyncAll()：blockIdx_ >= used_" in chinese.stdout
+
+
+def test_sarif_has_places(run):
+    case = CORPUS / "DCU857" / "bad.cpp"
+    answer = run("superkernel", "check", str(case), "--sarif")
+    assert answer.rc == 1
+    results = json.loads(answer.stdout)["runs"][0]["results"]
+    first = next(one for one in results if one["ruleId"] == "DCU857")
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == f"file://{case}"
+    assert place["region"] == {"startLine": 8, "startColumn": 5}
+
+
+def test_an_allowance_needs_a_reason_and_concerns_this_command_alone(run, tmp_path):
+    source = tmp_path / "kernel.cpp"
+    text = (CORPUS / "DCU845" / "good.cpp").read_text(encoding="utf-8").replace("<2, PIPE_FIX>", "<0, PIPE_FIX>")
+    line = next(number for number, one in enumerate(text.splitlines(), 1) if "CrossCoreSetFlag" in one)
+
+    def rules(comment: str) -> list:
+        source.write_text(text.replace("(1);\n", f"(1); {comment}\n", 1), encoding="utf-8")
+        return [(one["rule"], one["line"]) for one in checked(run, str(source))["findings"] if one["rule"] != "DCU848"]
+
+    assert rules("") == [("DCU845", line)]
+    assert rules("// dcuop: allow(DCU845) always launched with all cores") == []
+    assert ("DCU990", line) in rules("// dcuop: allow(DCU845)")
+    assert rules("// dcuop: allow(DCU914) of dcuop check") == [("DCU845", line)]
+    source.write_text(text.replace("(1);\n", "(1); // dcuop: allow(DCU845) all cores\n", 1), encoding="utf-8")
+    others = json.loads(run("check", str(source), "--json").stdout)["checked"][0]["findings"]
+    assert "DCU991" not in {one["rule"] for one in others}
+
+
+def test_what_is_not_understood_is_said_and_lowers_confidence(run, tmp_path):
+    text = (CORPUS / "DCU857" / "bad.cpp").read_text(encoding="utf-8")
+    broken = text.replace("    if (flush) {", "    STATEMENT_MACRO(float, A<B>) class ) (;\n    if (flush) {")
+    (tmp_path / "kernel.cpp").write_text(broken, encoding="utf-8")
+    report = checked(run, str(tmp_path / "kernel.cpp"))
+    assert report["understood"] < 1
+    severities = {one["rule"]: one["severity"] for one in report["findings"]}
+    assert severities["DCU857"] == "warning" and "DCU992" in severities
+    (first, *_) = [one for one in report["findings"] if one["rule"] == "DCU857"]
+    assert any(row["label"] == "confidence" for row in first["evidence"])
+
+
+def test_constants_and_classes_come_from_other_files_of_the_operator(run, tmp_path):
+    (tmp_path / "op_kernel").mkdir()
+    (tmp_path / "op_kernel" / "common.h").write_text(
+        "constexpr uint8_t ALL = 0;\nstruct Base { GlobalTensor<int32_t> countGm; };\n", encoding="utf-8"
+    )
+    (tmp_path / "op_kernel" / "kernel.cpp").write_text(
+        '#include "common.h"\n'
+        "class Op : public Base {\n public:\n  __aicore__ inline void Process() {\n"
+        "    countGm(0) = 1;\n    CrossCoreSetFlag<ALL, PIPE_MTE3>(1);\n    CrossCoreWaitFlag(1);\n  }\n};\n"
+        'extern "C" __global__ __aicore__ void op(GM_ADDR x) {\n  Op op;\n  op.Process();\n}\n',
+        encoding="utf-8",
+    )
+    # An operator beside it, whose constant of that name is another one.
+    shutil.copytree(tmp_path / "op_kernel", tmp_path / "other" / "op_kernel")
+    (tmp_path / "other" / "op_kernel" / "common.h").write_text("constexpr uint8_t ALL = 2;\n", encoding="utf-8")
+    found = {
+        (one["rule"], one["line"], Path(one["subject"]).parent.parent.name)
+        for one in checked(run, str(tmp_path))["findings"]
+        if one["rule"] in ("DCU845", "DCU857")
+    }
+    here = tmp_path.name
+    assert {("DCU857", 5, here), ("DCU845", 6, here)} <= found
+    assert ("DCU845", 6, "other") not in found
+
+
+def test_mistakes_in_the_command(run, tmp_path):
+    empty = run("superkernel", "check", str(tmp_path))
+    assert empty.rc == 2 and "holds no sources" in empty.stderr
+    missing = run("superkernel", "check", str(tmp_path / "no"))
+    assert missing.rc == 2 and "is not there" in missing.stderr
+    product = run("superkernel", "check", str(tmp_path), "--product", "A9")
+    assert product.rc == 2 and "A9" in product.stderr
