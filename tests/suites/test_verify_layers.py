@@ -68,7 +68,7 @@ def result(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Dict[st
         verify_ops.function("affine", "crashes_at_64"),
         verify_ops.function("norm", arguments=verify_ops.arguments_of("norm")),
     ]
-    options = {"layers": ["numerics", "micro"], "timeout": 5, "json": True}
+    options = {"layers": ["numerics", "micro"], "timeout": 8, "json": True}
     with started(directory, tmp_path_factory.mktemp("request"), functions, **options) as process:
         out, err = process.communicate(timeout=300)
     assert process.returncode == 1, (out, err)
@@ -79,7 +79,7 @@ def result(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> Dict[st
 def test_a_formula_that_hangs_is_a_finding_and_the_others_are_measured(result: Dict[str, Any]):
     stuck, *others = result["numerics"]["functions"]
     assert (stuck["function"], stuck["dtype"], stuck["lost"]) == ("affine", "float16", "timeout")
-    assert stuck["unknown"] == "the formula: it did not end within 5 s"
+    assert stuck["unknown"] == "the formula: it did not end within 8 s"
     assert [(row["function"], row["unknown"]) for row in others] == [
         ("crashes_at_64", ""),
         ("norm", ""),
@@ -99,7 +99,7 @@ def test_an_operator_that_crashes_at_one_size_is_a_finding_there(result: Dict[st
 
 def test_the_gate_names_layer_function_and_size(result: Dict[str, Any]):
     assert [reason["text"] for reason in result["gate"]["reasons"]] == [
-        "numerics, affine float16: the formula: it did not end within 5 s.",
+        "numerics, affine float16: the formula: it did not end within 8 s.",
         "micro, crashes_at_64 float16, 64 elements: the operator: the process was ended by signal 11 (SIGSEGV).",
     ]
 
