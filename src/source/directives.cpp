@@ -121,6 +121,27 @@ std::vector<std::size_t> concerned(const Lexed& lexed, std::size_t target) {
   return all;
 }
 
+/// What the dialect decides by itself is no branch of this family of sources: one of the chains around it, or its own,
+/// goes another way whatever else is defined.
+bool is_excluded(const Lexed& lexed, const Dialect& dialect, std::size_t target) {
+  Asked asked;
+  bool taken = true;
+  bool innermost = true; // of a chain: the branch itself; the others are before it
+  for (const std::size_t index : concerned(lexed, target)) {
+    const Directive& directive = lexed.directives[index];
+    taken = taken && condition_holds(directive.condition, dialect.known, asked) == innermost;
+    innermost = false;
+    if (directive.kind == Directive::Kind::begins) {
+      if (!taken && asked.names.empty()) {
+        return true;
+      }
+      asked = {};
+      taken = innermost = true;
+    }
+  }
+  return false;
+}
+
 /// Values worth trying: not defined, 1, and what is beside the numbers that it is compared with.
 std::vector<std::optional<std::string>> candidates(const Asked& asked) {
   std::vector<std::optional<std::string>> values = {"1", std::nullopt};
@@ -226,11 +247,7 @@ std::vector<Macros> configurations(const Lexed& lexed, const Dialect& dialect, s
     // What the dialect decides by itself is no branch of this family of sources.
     const auto found = search.reach(index);
     if (!found) {
-      Asked asked;
-      for (const std::size_t outer : concerned(lexed, index)) {
-        (void)condition_holds(lexed.directives[outer].condition, dialect.known, asked);
-      }
-      if (!asked.names.empty()) {
+      if (!is_excluded(lexed, dialect, index)) {
         unread.push_back(lexed.directives[index].begin);
       }
       continue;

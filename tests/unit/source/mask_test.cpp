@@ -49,6 +49,20 @@ TEST(Mask, LeavesOutWhatTheCompilerOfTheDialectNeverReads) {
   EXPECT_TRUE(masked.unread.empty());
 }
 
+TEST(Mask, SaysNothingOfBranchesThatTheDialectNeverTakesWhateverIsAround) {
+  // binding.h's: the outer branch asks what nobody knows, the inner one is known to be left out.
+  EXPECT_TRUE(
+      mask("#if __has_include(<a.h>)\n#ifndef USE_ROCM\n#define USE_ROCM 1\n#endif\n#endif\n", hip_dialect())
+          .unread.empty());
+  EXPECT_TRUE(
+      mask("#ifdef __CUDA_ARCH__\n#if FOO > 3\nint a;\n#endif\n#endif\n", hip_dialect()).unread.empty());
+  EXPECT_TRUE(
+      mask("#ifdef USE_ROCM\n#else\n#ifdef FOO\nint a;\n#endif\n#endif\n", hip_dialect()).unread.empty());
+  // Contradicts itself: no configuration compiles it, and it is said.
+  const std::string text = "#ifdef FOO\n#ifndef FOO\nint a;\n#endif\n#endif\n";
+  EXPECT_THAT(mask(text, hip_dialect()).unread, testing::ElementsAre(text.find("#ifndef")));
+}
+
 TEST(Mask, FollowsDefinesOfTheFile) {
   const auto masked =
       mask("#define N 3\n#if N == 3\nyes;\n#else\nno;\n#endif\n#undef N\n#ifdef N\nalso;\n#endif\n",
