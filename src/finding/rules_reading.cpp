@@ -38,7 +38,9 @@ constexpr Rule table[] = {
              "允许某个问题的注释，与本行（独占一行时为下一行）的任何问题都不匹配。"},
      .causes = {"the fault was mended, or the code has moved", "问题已修复，或代码移动了位置"},
      .fixes = {"remove the comment", "删除该注释"},
-     .references = ""},
+     .references = "",
+     .bad = R"(int n = count(x);  // dcuop: allow(DCU914) the count is known on the device alone)",
+     .good = R"(int n = count(x);)"},
     {.id = "DCU992",
      .severity = Severity::note,
      .name = "source-not-understood",
@@ -53,7 +55,12 @@ constexpr Rule table[] = {
      .causes = {"macros that stand for statements or declarations; syntax that is newer than the parser",
                 "代表语句或声明的宏；比解析器更新的语法"},
      .fixes = {"nothing, or write the macro as a function", "无需处理，或把宏改写为函数"},
-     .references = "https://github.com/tree-sitter/tree-sitter-cpp"},
+     .references = "https://github.com/tree-sitter/tree-sitter-cpp",
+     .bad = R"(#define KERNEL(name) __global__ void name
+KERNEL(scale)(float* x) BEGIN x[0] = 1; END)",
+     .good = R"(__global__ void scale(float* x) {
+  x[0] = 1;
+})"},
 };
 
 } // namespace

@@ -24,7 +24,11 @@ constexpr Rule table[] = {
                 "只用 torch.ops.load_library 或直接导入 .so"},
      .fixes = {"dcuop.load_op, which checks both before the import",
                "使用 dcuop.load_op，它在导入之前检查两者"},
-     .references = ""},
+     .references = "",
+     .bad = R"(torch.ops.load_library("build/affine.so"))",
+     .good = R"(import dcuop
+module = dcuop.load_op("affine")  # refuses another torch, HIP or arch before the import)",
+     .language = "python"},
     {.id = "DCU952",
      .severity = Severity::error,
      .name = "edge-sizes-untested",
@@ -37,7 +41,10 @@ constexpr Rule table[] = {
      .causes = {"only sizes that are multiples of the block are tested", "只测试了块大小整数倍的尺寸"},
      .fixes = {"test 0, 1, and sizes beside a multiple of the block: 255, 257",
                "测试 0、1，以及块大小倍数旁边的尺寸：255、257"},
-     .references = ""},
+     .references = "",
+     .bad = R"(@pytest.mark.parametrize("count", [256, 1024, 65536]))",
+     .good = R"(@pytest.mark.parametrize("count", [0, 1, 255, 256, 257, 65537]))",
+     .language = "python"},
     {.id = "DCU953",
      .severity = Severity::error,
      .name = "reference-untested",
@@ -50,7 +57,11 @@ constexpr Rule table[] = {
      .causes = {"there is no test, or it only looks at shapes", "没有测试，或只检查形状"},
      .fixes = {"a reference in torch operations, and torch.testing.assert_close against it",
                "用 torch 运算写一个参考实现，并用 torch.testing.assert_close 比较"},
-     .references = ""},
+     .references = "",
+     .bad = R"(assert affine(x, 2.0, 1.0).shape == x.shape)",
+     .good =
+         R"(torch.testing.assert_close(affine(x, 2.0, 1.0), affine_reference(x, 2.0, 1.0), rtol=0, atol=0))",
+     .language = "python"},
     {.id = "DCU954",
      .severity = Severity::error,
      .name = "refusals-untested",
@@ -63,7 +74,12 @@ constexpr Rule table[] = {
      .causes = {"the checks of the binding were never run", "绑定中的检查从未执行过"},
      .fixes = {"pytest.raises(RuntimeError) for a wrong dtype, device and stride",
                "对错误的 dtype、设备和步长使用 pytest.raises(RuntimeError)"},
-     .references = ""},
+     .references = "",
+     .bad = R"(def test_values(): ...  # and no other)",
+     .good = R"(def test_float64_is_refused():
+    with pytest.raises(RuntimeError, match="must be float16"):
+        affine(torch.ones(4, dtype=torch.float64, device="cuda"), 2.0, 1.0))",
+     .language = "python"},
     {.id = "DCU955",
      .severity = Severity::error,
      .name = "micro-benchmark-missing",
@@ -78,7 +94,18 @@ constexpr Rule table[] = {
      .causes = {"speed was measured by hand", "速度只手工测过"},
      .fixes = {"[[verify.function]] in dcuop.toml, which dcuop verify measures beside torch's own path",
                "在 dcuop.toml 中写 [[verify.function]]，由 dcuop verify 与 torch 自身的实现对比测量"},
-     .references = ""},
+     .references = "",
+     .bad = R"([op]
+name = "affine")",
+     .good = R"([op]
+name = "affine"
+
+[[verify.function]]
+name = "affine"
+formula = "reference.py:affine_formula"
+arguments = [{ name = "x", dtypes = ["float16"], shape = "..." }]
+bytes = "2 * n * size")",
+     .language = "toml"},
     {.id = "DCU956",
      .severity = Severity::error,
      .name = "end-to-end-missing",
@@ -91,7 +118,13 @@ constexpr Rule table[] = {
              "dcuop check --release 读取算子的 Python 文件、测试、基准测试、dcuop.toml 与 README。"},
      .causes = {"a kernel that is faster alone may not be in a model", "单独更快的核函数在模型中未必更快"},
      .fixes = {"[verify.e2e] in dcuop.toml", "在 dcuop.toml 中写 [verify.e2e]"},
-     .references = ""},
+     .references = "",
+     .bad = R"([[verify.function]]
+name = "affine")",
+     .good = R"([verify.e2e]
+script = "e2e.py"
+metric = "steps_per_second")",
+     .language = "toml"},
     {.id = "DCU957",
      .severity = Severity::error,
      .name = "compile-is-timed",
@@ -103,7 +136,19 @@ constexpr Rule table[] = {
              "dcuop check --release 读取算子的 Python 文件、测试、基准测试、dcuop.toml 与 README。"},
      .causes = {"the extension is loaded where it is first used", "扩展在首次使用处加载"},
      .fixes = {"load, and run once, before the clock is read", "在读表之前加载并先运行一次"},
-     .references = ""},
+     .references = "",
+     .bad = R"(start = time.perf_counter()
+affine = dcuop.load_op("affine").affine
+affine(x, 2.0, 1.0)
+print(time.perf_counter() - start))",
+     .good = R"(affine = dcuop.load_op("affine").affine
+affine(x, 2.0, 1.0)
+torch.cuda.synchronize()
+start = time.perf_counter()
+affine(x, 2.0, 1.0)
+torch.cuda.synchronize()
+print(time.perf_counter() - start))",
+     .language = "python"},
     {.id = "DCU958",
      .severity = Severity::error,
      .name = "product-in-tree",
@@ -117,7 +162,10 @@ constexpr Rule table[] = {
                 "torch 加载器用了 build_directory；运行测试的遗留"},
      .fixes = {"remove it, and name it in .gitignore: dcuop builds into its cache",
                "删除它并写入 .gitignore：dcuop 在缓存中构建"},
-     .references = ""},
+     .references = "",
+     .bad = R"(affine/binding.cpp  affine/op_kernel.hip  affine/affine.so  affine/__pycache__/)",
+     .good = R"(affine/binding.cpp  affine/op_kernel.hip)",
+     .language = "text"},
     {.id = "DCU959",
      .severity = Severity::error,
      .name = "readme-incomplete",
@@ -131,7 +179,12 @@ constexpr Rule table[] = {
      .causes = {"it was written for its author", "只写给作者自己"},
      .fixes = {"three lines: DTK or ROCm and torch versions; dcuop build; an example in Python",
                "三行即可：DTK 或 ROCm 与 torch 的版本；dcuop build；一个 Python 例子"},
-     .references = ""},
+     .references = "",
+     .bad = R"(An affine operator.)",
+     .good = R"(Environment: DTK 25.04, a PyTorch that is built for HIP, Python 3.8 or later.
+Build: dcuop build affine
+Run: python3 -c "from affine import affine")",
+     .language = "text"},
 };
 
 } // namespace

@@ -138,9 +138,15 @@ std::string markdown(const Rule& rule) {
       }
     }
   };
-  const auto code = [&text](std::string_view heading, std::string_view lines) {
+  const auto code = [&text, &rule](std::string_view heading, std::string_view lines) {
     if (!lines.empty()) {
-      text.append("\n**").append(heading).append("**\n\n```cpp\n").append(lines).append("\n```\n");
+      text.append("\n**")
+          .append(heading)
+          .append("**\n\n```")
+          .append(rule.language)
+          .append("\n")
+          .append(lines)
+          .append("\n```\n");
     }
   };
   for (const auto language : {LanguageOfText::en, LanguageOfText::zh}) {

@@ -46,16 +46,17 @@ struct Text {
 struct Rule {
   std::string_view id;
   Severity severity = Severity::error;
-  std::string_view name;       ///< short-kebab-name, also for SARIF
-  Text title;                  ///< what it means, one sentence
-  Text summary;                ///< Words::summary, with {placeholders}
-  Text cause;                  ///< Finding::cause, with {placeholders}
-  Text how;                    ///< how it is found
-  Text causes;                 ///< typical causes, one a line
-  Text fixes;                  ///< one a line
-  std::string_view references; ///< links, one a line
-  std::string_view bad = {};   ///< code that has the fault, where the rule is about sources
-  std::string_view good = {};  ///< the same without it
+  std::string_view name;             ///< short-kebab-name, also for SARIF
+  Text title;                        ///< what it means, one sentence
+  Text summary;                      ///< Words::summary, with {placeholders}
+  Text cause;                        ///< Finding::cause, with {placeholders}
+  Text how;                          ///< how it is found
+  Text causes;                       ///< typical causes, one a line
+  Text fixes;                        ///< one a line
+  std::string_view references;       ///< links, one a line
+  std::string_view bad = {};         ///< code that has the fault, where the rule is about sources
+  std::string_view good = {};        ///< the same without it
+  std::string_view language = "cpp"; ///< of both, as Markdown names it
 };
 
 [[nodiscard]] const std::vector<Rule>& rules(); ///< sorted by id

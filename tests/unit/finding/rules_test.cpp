@@ -54,6 +54,16 @@ TEST(Rules, UseTheSamePlaceholdersInBothLanguages) {
   }
 }
 
+TEST(Rules, OfSourcesShowTheFaultAndTheSameWithoutIt) {
+  for (const auto& rule : rules()) {
+    if (rule.id >= "DCU900") {
+      EXPECT_FALSE(rule.bad.empty() || rule.good.empty()) << rule.id;
+      EXPECT_NE(rule.bad, rule.good) << rule.id;
+      EXPECT_NE(markdown(rule).find("```" + std::string(rule.language) + "\n"), std::string::npos) << rule.id;
+    }
+  }
+}
+
 TEST(Rules, OfSourcesHaveAPageInTheDocs) {
   std::set<std::string> pages;
   for (const auto& rule : rules()) {
