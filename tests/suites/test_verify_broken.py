@@ -139,12 +139,14 @@ HOST_VARIANTS: Dict[str, Variant] = {
         "affine",
         [
             ("binding.cpp", '  contract.check_contiguous(x, "x");\n', ""),
+            ("binding.cpp", '  contract.check_device(x, "x");\n', ""),
             ("binding.cpp", "affine_launch(x.data_ptr()", "affine_launch(x.contiguous().data_ptr()"),
             ("binding.cpp", "x.device());\n  return y;", "x.device());\n  new at::Tensor(y);\n  return y;"),
         ],
         {
             "affine/float16/refuse/layout/x=transposed": "x that is not contiguous (transposed) was accepted",
             "affine/float16/refuse/layout/x=expanded": "x that is not contiguous (expanded) was accepted",
+            "affine/float16/refuse/device/x=other": "it was not refused, and ended in RuntimeError: affine: launch on meta",
             "affine/float16/leak/calls": "after 1000 calls",
             "affine/float16/leak/refusals": "",
             "affine/float16/size/257": "",

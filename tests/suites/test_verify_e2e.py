@@ -258,6 +258,21 @@ def test_torchs_operations_are_counted():
     assert (counts.conversions, counts.copies, counts.synchronisations) == (3, 3, expected)
 
 
+@pytest.mark.parametrize("more, reads", [((), 1), ((False,), 1), ((True,), 0)])
+def test_a_copy_that_nobody_waits_for_is_no_synchronisation(more, reads):
+    there, here = (
+        types.SimpleNamespace(dtype=torch.float32, device=torch.device(name)) for name in ("cuda:0", "cpu")
+    )
+    counts = Counts()
+
+    def copy(*_: Any) -> None:
+        """Of no device."""
+
+    copy._schema = types.SimpleNamespace(name="aten::copy_")  # type: ignore[attr-defined]
+    Operations(counts).__torch_dispatch__(copy, (), (here, there, *more))
+    assert (counts.copies, counts.synchronisations) == (1, reads)
+
+
 def test_calls_are_counted_wherever_the_function_is_of():
     counts = Counts()
     aten = Counted(torch.ops.aten, counts)

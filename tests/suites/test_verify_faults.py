@@ -182,6 +182,13 @@ BROKEN = '''
         return affine(torch.zeros(x.shape).half() if x.is_meta else x, scale, bias)
 
 
+    def launched_elsewhere(x, scale, bias):
+        # Unchecked, an emulated kernel reads at address 0, and the binding raises what became of the launch.
+        if x.is_meta:
+            raise RuntimeError("affine: launch on meta failed: SIGSEGV at (nil) in thread (0, 0, 0) of block (0, 0, 0)")
+        return affine(x, scale, bias)
+
+
     def any_grad(x, scale, bias):
         check(x, grad=False)
         return compute(x, scale, bias)
@@ -311,6 +318,7 @@ FAULTS: List[Tuple[str, str, str, str]] = [
     ("affine", "leaks_refusals", "float16/leak/refusals", "tensors more are alive"),
     ("affine", "any_dtype", "float16/refuse/dtype/x=bfloat16", "x of dtype bfloat16 was accepted"),
     ("affine", "any_device", "float16/refuse/device/x=other", "x on another device was accepted"),
+    ("affine", "launched_elsewhere", "float16/refuse/device/x=other", "it was not refused, and ended in RuntimeError"),
     ("affine", "any_grad", "float16/refuse/grad/x", "x that requires gradients was accepted"),
     ("affine", "no_grad", "float16/grad/no-grad", "it raised RuntimeError: requires grad"),
     ("affine", "wrong_error", "float16/refuse/dtype/x=int8", "which is none of RuntimeError, TypeError, ValueError"),
@@ -416,6 +424,19 @@ def test_the_same_seed_gives_the_same_findings(bench: Bench, cases: Dict[str, An
     case = cases["range_end/float16/scalar/scale=4.0"]
     found = [attempt(bench, dataclasses.replace(case, seed=seed)).differing for seed in (5, 5, 6)]
     assert found[0] == found[1] != found[2]
+
+
+def test_a_dtype_that_this_torch_lacks_is_skipped(tmp_path):
+    arguments = verify_ops.arguments_of("affine")
+    arguments[0]["dtypes"] = ["float16", "float99"]
+    directory = verify_ops.write(tmp_path / "python_ops")
+    target = Target.load(Request.from_json(verify_ops.request(directory, [verify_ops.function("affine", arguments=arguments)])))
+    bench_ = Bench(target, FreshMemory(target.device))
+    found = [attempt(bench_, case) for case in matrix(target.request) if case.dtype == "float99" and not case.skip]
+    assert len(found) > 100
+    assert {(verdict.status, verdict.reason) for verdict in found} == {
+        ("skipped", f"torch {torch.__version__} has no dtype float99")
+    }
 
 
 def test_ids_are_unique_and_cases_are_plain_data(bench: Bench, cases: Dict[str, Any]):

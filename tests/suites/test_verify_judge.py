@@ -118,6 +118,16 @@ def rows_case(size: int, **changes: object) -> Case:
     return Case("rows/float16/size/x", "size", "rows", "float16", "equal", dims_for(ROWS, size), **changes)
 
 
+def test_integers_may_have_a_tolerance():
+    got, want = torch.tensor([10, -8], dtype=torch.int8), torch.tensor([11, -10], dtype=torch.int8)
+    found = differ(got, want, Tolerance(ulp=None, atol=1))
+    assert found is not None and [element["index"] for element in found.elements] == [[1]]
+    assert differ(got, want, Tolerance(ulp=None, atol=1, rtol=0.1)) is None
+    assert differ(got, want, Tolerance(ulp=2)) is None and differ(got, want, Tolerance(ulp=1)) is not None
+    whole = torch.tensor([2**62], dtype=torch.int64)
+    assert differ(whole, whole + 1, Tolerance(ulp=None, rtol=0.0)) is not None
+
+
 def test_inputs_are_the_same_each_time_and_watched():
     one = make(rows_case(257, seed=3), ROWS, CPU)
     again = make(rows_case(257, seed=3), ROWS, CPU)

@@ -60,6 +60,10 @@ class Case:
         base = self.id.split(CHANGED)[0]
         return (zlib.crc32(f"{base}/{name}".encode("utf-8")) + self.seed) & 0x7FFFFFFF
 
+    def with_seed(self, more: int) -> "Case":
+        """The same case with other random values."""
+        return dataclasses.replace(self, seed=self.seed + more)
+
 
 def changed(case: Case, dims: Mapping[str, Shape], values: Optional[str], scalars: Mapping[str, Any]) -> Case:
     """The case with other sizes, other values in each tensor and other scalars; its id says so."""

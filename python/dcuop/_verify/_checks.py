@@ -8,9 +8,10 @@ import torch
 
 from ._cases import Case, dtypes_of, small_dims
 from ._contract import Function
+from ._format import first_line
 from ._groups_values import BEYOND
 from ._inputs import Inputs, bytes_to_make, make
-from ._judge import Difference, differ, round_once, wrong_elements
+from ._judge import Difference, differ, dtype_name, round_once, wrong_elements
 from ._memory import FreshMemory, free_memory, shares_memory
 from ._target import Target, outputs, widened
 
@@ -18,6 +19,8 @@ from ._target import Target, outputs, widened
 REFUSALS = (RuntimeError, TypeError, ValueError)
 #: Runtimes' words for a fault that the device found later: no refusal, and nothing works after it in this process.
 _DEVICE_FAULTS = ("CUDA error", "HIP error", "device-side assert", "illegal memory access", "hipError", "cudaError")
+#: What an emulated grid ends a launch with, which bindings raise as they raise refusals: ops/common/emulated_grid.h.
+_EMULATED_FAULTS = ("SIGSEGV at ", "SIGBUS at ", "SIGFPE at ", "__syncthreads() was reached by", "the kernel threw ")
 
 
 class Failed(Exception):
@@ -56,8 +59,8 @@ class Bench:
             return self.target.want(function, arguments)
         except Exception as error:
             if any(isinstance(value, torch.Tensor) and value.numel() == 0 for value in arguments.values()):
-                raise Skipped(f"the formula has no result for it: {_sentence(error)}") from error
-            raise Failed("contract", f"the formula or reference raised {_sentence(error)}") from error
+                raise Skipped(f"the formula has no result for it: {first_line(error)}") from error
+            raise Failed("contract", f"the formula or reference raised {first_line(error)}") from error
 
     def call(self, function: Function, arguments: Mapping[str, Any]) -> Any:
         """A call that has to work."""
@@ -67,7 +70,7 @@ class Bench:
             self.target.synchronize()
             return result
         except (Exception, SystemExit) as error:  # pylint: disable=broad-except
-            raise Failed("device" if is_device_fault(error) else "raised", f"it raised {_sentence(error)}") from error
+            raise Failed("device" if is_device_fault(error) else "raised", f"it raised {first_line(error)}") from error
 
 
 #: Bytes below which nobody asks whether they are there.
@@ -77,7 +80,8 @@ Check = Callable[[Bench, Case, Function], None]
 
 
 def is_device_fault(error: BaseException) -> bool:
-    return any(words in str(error) for words in _DEVICE_FAULTS)
+    """Whether a kernel ran and broke, and the exception only tells of it."""
+    return any(words in str(error) for words in _DEVICE_FAULTS + _EMULATED_FAULTS)
 
 
 def equal(bench: Bench, case: Case, function: Function) -> None:
@@ -103,12 +107,12 @@ def refused(bench: Bench, case: Case, function: Function) -> None:
         bench.target.synchronize()
     except REFUSALS as error:
         if is_device_fault(error):
-            raise Failed("device", f"it was not refused, and ended in {_sentence(error)}") from error
+            raise Failed("device", f"it was not refused, and ended in {first_line(error)}") from error
         if not str(error).strip():
             raise Failed("refusal", f"{type(error).__name__} was raised without a message") from error
     except Exception as error:  # pylint: disable=broad-except
         kinds = ", ".join(kind.__name__ for kind in REFUSALS)
-        raise Failed("refusal", f"it raised {_sentence(error)}, which is none of {kinds}") from error
+        raise Failed("refusal", f"it raised {first_line(error)}, which is none of {kinds}") from error
     else:
         raise Failed("accepted", f"{case.options['fault']} was accepted: it has to be refused")
     damage = inputs.damage()
@@ -163,7 +167,7 @@ def gradients(bench: Bench, case: Case, function: Function) -> None:
         given = torch.autograd.grad([one for one, _ in pairs], given_leaves, weights, allow_unused=True)
         bench.target.synchronize()
     except Exception as error:  # pylint: disable=broad-except
-        raise Failed("gradient", f"backward raised {_sentence(error)}") from error
+        raise Failed("gradient", f"backward raised {first_line(error)}") from error
     for name, one, other in zip(leaves, given, wanted):
         other = torch.zeros_like(exact_arguments[name]) if other is None else other
         right = round_once(other, inputs.arguments[name].dtype)
@@ -210,8 +214,8 @@ def compare(case: Case, function: Function, got: torch.Tensor, want: torch.Tenso
     if got.shape != want.shape:
         raise Failed("shape", f"{name} has shape {tuple(got.shape)} instead of {tuple(want.shape)}")
     if got.dtype != want.dtype:
-        raise Failed("dtype", f"{name} is {_dtype(got)} instead of {_dtype(want)}")
-    difference = differ(got, want, function.tolerance_of(_dtype(want), case.dtype))
+        raise Failed("dtype", f"{name} is {dtype_name(got.dtype)} instead of {dtype_name(want.dtype)}")
+    difference = differ(got, want, function.tolerance_of(dtype_name(want.dtype), case.dtype))
     if difference is not None:
         raise Failed("differs", f"{difference.wrong} of {difference.of} elements of {name} are wrong", difference)
 
@@ -245,12 +249,12 @@ def _check_reference(
         return
     try:
         shapes = [tuple(tensor.shape) for tensor in bench.target.exact(function, arguments)]
-        dtypes = [_dtype(dtype) for dtype in bench.target.result_dtypes(function, arguments)]
+        dtypes = [dtype_name(dtype) for dtype in bench.target.result_dtypes(function, arguments)]
     except Exception:  # pylint: disable=broad-except
         return
     for given, right in (
         ([tuple(tensor.shape) for tensor in want], shapes),
-        ([_dtype(tensor) for tensor in want], dtypes),
+        ([dtype_name(tensor.dtype) for tensor in want], dtypes),
     ):
         if given != right:
             one, other = (" and ".join(str(part) for part in each) for each in (given, right))
@@ -284,7 +288,7 @@ def _alternative(
 
 def _either(got: torch.Tensor, want: torch.Tensor, other: torch.Tensor, case: Case, function: Function) -> torch.Tensor:
     """`want`, with `other`'s value wherever that is nearer: within the tolerance, or the same."""
-    tolerance = function.tolerance_of(_dtype(want), case.dtype)
+    tolerance = function.tolerance_of(dtype_name(want.dtype), case.dtype)
     flat_got, flat_want, flat_other = (tensor.contiguous().flatten() for tensor in (got, want, other.to(got.dtype)))
     if flat_got.is_complex():
         return want
@@ -298,16 +302,6 @@ def _weights(case: Case, result: torch.Tensor) -> torch.Tensor:
     generator = torch.Generator().manual_seed(case.seed_of("the gradient that comes in"))
     values = torch.rand(result.shape, generator=generator, dtype=torch.float64) * 2 - 1
     return values.to(result.dtype).to(result.device)
-
-
-def _dtype(of: Any) -> str:
-    """Of a tensor, or of a dtype itself."""
-    return str(getattr(of, "dtype", of)).replace("torch.", "")
-
-
-def _sentence(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
 CHECKS: Dict[str, Check] = {

@@ -45,7 +45,7 @@ def stream(bench: Bench, case: Case, function: Function) -> None:
 
 def streams(bench: Bench, case: Case, function: Function) -> None:
     """Several streams at once, each with its own."""
-    _in_order([_Queued(bench, _seeded(case, number), function) for number in range(case.options["streams"])])
+    _in_order([_Queued(bench, case.with_seed(number), function) for number in range(case.options["streams"])])
 
 
 class _Queued:
@@ -54,7 +54,7 @@ class _Queued:
     def __init__(self, bench: Bench, case: Case, function: Function) -> None:
         self._bench, self._case, self._function = bench, case, function
         self._inputs = make(case, function, bench.device, guarded=False)
-        self._stale = make(_seeded(case, 1000), function, bench.device, guarded=False)
+        self._stale = make(case.with_seed(1000), function, bench.device, guarded=False)
         self._want = bench.want(function, self._inputs.arguments)
         self._stream = torch.cuda.Stream(device=bench.device)
         self._got: List[torch.Tensor] = []
@@ -215,10 +215,6 @@ def race(bench: Bench, case: Case, function: Function) -> None:
         bench.target.synchronize()
         for number, result in enumerate(got):
             check_same(first, result, f"call {start + number + 1} of {calls}, several at once,")
-
-
-def _seeded(case: Case, more: int) -> Case:
-    return Case.from_json({**case.to_json(), "seed": case.seed + more})
 
 
 CHECKS: Dict[str, Check] = {

@@ -47,7 +47,7 @@ def apart(bench: Bench, case: Case, function: Function) -> None:
     inputs = bench.inputs(case, function)
     want = bench.want(function, inputs.arguments)
     result = bench.call(function, inputs.arguments)
-    for other_case in (_with_seed(case, 1), _with_seed(case, 2)):
+    for other_case in (case.with_seed(1), case.with_seed(2)):
         bench.call(function, bench.inputs(other_case, function).arguments)
     try:
         judge(case, inputs, result, want)
@@ -60,7 +60,7 @@ def in_turn(bench: Bench, case: Case, function: Function) -> None:
     small = _with_dims(case, lambda size: min(size, 2))
     empty = _with_dims(case, lambda size: 0)
     for number, one in enumerate((case, small, case, empty, small, case)):
-        inputs = bench.inputs(_with_seed(one, number), function)
+        inputs = bench.inputs(one.with_seed(number), function)
         want = bench.want(function, inputs.arguments)
         try:
             judge(case, inputs, bench.call(function, inputs.arguments), want)
@@ -72,7 +72,7 @@ def threads(bench: Bench, case: Case, function: Function) -> None:
     """Several threads at once, each with arguments of its own, get what each would alone."""
     count, calls = case.options["threads"], case.options["calls"]
     seeds = [[thread * calls + call for call in range(calls)] for thread in range(count)]
-    jobs = [[bench.inputs(_with_seed(case, seed), function, guarded=False) for seed in row] for row in seeds]
+    jobs = [[bench.inputs(case.with_seed(seed), function, guarded=False) for seed in row] for row in seeds]
     wants = [[bench.want(function, inputs.arguments) for inputs in job] for job in jobs]
     gots: List[List[Any]] = [[] for _ in range(count)]
     faults: List[BaseException] = []
@@ -185,10 +185,6 @@ def check_same(first: List[torch.Tensor], got: List[torch.Tensor], which: str) -
         difference = differ(other, one, Tolerance(ulp=0.0)) if one.shape == other.shape else None
         count = f"{difference.wrong} of {difference.of} elements" if difference else "the result"
         raise Failed("not-deterministic", f"{which} changed {count}", difference)
-
-
-def _with_seed(case: Case, more: int) -> Case:
-    return Case.from_json({**case.to_json(), "seed": case.seed + more})
 
 
 def _with_dims(case: Case, change: Any) -> Case:

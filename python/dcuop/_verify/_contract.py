@@ -14,8 +14,6 @@ from .._errors import UsageProblem
 
 SCHEMA = 1
 LAYERS = ("correctness", "numerics", "micro", "e2e")
-#: What a contract's `refuses` may name.
-REFUSALS = ("dtype", "device", "layout", "shape", "alias", "grad", "neg", "sparse")
 #: The name in a shape that stands for any leading dimensions.
 LEADING = "..."
 DEFAULT_RANGE = (-8.0, 8.0)

@@ -68,7 +68,8 @@ class Operations(TorchDispatchMode):
         elif name == "copy_":
             self._counts.copies += 1
             self._counts.conversions += args[0].dtype != args[1].dtype
-            self._read(args[1], args[0].device)
+            if not (args[2] if len(args) > 2 else given.get("non_blocking")):
+                self._read(args[1], args[0].device)
         elif name == "_local_scalar_dense" and _on_device(args[0]):
             self._counts.synchronisations += 1
         return func(*args, **given)

@@ -95,3 +95,9 @@ def printable(text: Any) -> str:
     return "".join(
         character if character == " " or character.isprintable() else ascii(character)[1:-1] for character in str(text)
     )
+
+
+def first_line(error: BaseException) -> str:
+    """What an exception says, in one line: "RuntimeError: out of memory"."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

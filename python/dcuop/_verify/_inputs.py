@@ -23,10 +23,10 @@ _MOST_DRAWN = 1048583
 
 
 def dtype_named(name: str) -> torch.dtype:
-    """Raises ValueError for a dtype that this torch does not have."""
+    """Raises Unfit for a dtype that this torch does not have."""
     dtype = getattr(torch, name, None)
     if not isinstance(dtype, torch.dtype):
-        raise ValueError(f"torch {torch.__version__} has no dtype {name}")
+        raise Unfit(f"torch {torch.__version__} has no dtype {name}")
     return dtype
 
 

@@ -39,6 +39,11 @@ class Difference(NamedTuple):
         return {"count": self.wrong, "of": self.of, "max_ulp": self.max_ulp}
 
 
+def dtype_name(dtype: torch.dtype) -> str:
+    """As contracts and results call it: "float16"."""
+    return str(dtype).replace("torch.", "")
+
+
 def differ(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Optional[Difference]:
     """None when each element of `got` is right: NaN for NaN, the same infinity, the same sign of zero, and numbers
     within `tolerance`. Both have one shape and dtype (else ValueError); they may lie on different devices."""
@@ -140,14 +145,15 @@ def _flat(tensor: torch.Tensor) -> torch.Tensor:
 
 def _judged(got: torch.Tensor, want: torch.Tensor, tolerance: Tolerance) -> Tuple[torch.Tensor, torch.Tensor]:
     distance = ulp_distance(got, want)
-    if not got.is_floating_point():
-        return got != want if tolerance.ulp is None or not tolerance.ulp else distance > tolerance.ulp, distance
     one, other = got.double(), want.double()
-    right = one == other
-    if tolerance.ulp is not None:
+    # In float64 different integers beyond 2^53 are equal; the 8-bit types cannot be compared as they are.
+    right = one == other if got.is_floating_point() else got == want
+    if tolerance.ulp:
         right = right | (distance <= tolerance.ulp)
-    if tolerance.rtol is not None or tolerance.atol is not None:
+    if tolerance.rtol or tolerance.atol:
         right = right | ((one - other).abs() <= (tolerance.atol or 0.0) + (tolerance.rtol or 0.0) * other.abs())
+    if not got.is_floating_point():
+        return ~right, distance
     nan = torch.isnan(one) | torch.isnan(other)
     infinite = torch.isinf(one) | torch.isinf(other)
     zero = (one == 0) & (other == 0)
@@ -165,7 +171,7 @@ def _parts(tensor: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
 
 def _spacing(exact: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     _, exponent = torch.frexp(exact)
-    name = str(dtype).replace("torch.", "")
+    name = dtype_name(dtype)
     least, mantissa = _LEAST_EXPONENT[name], _MANTISSA_BITS[name]
     exponent = (exponent.long() - 1).clamp(min=least)
     exponent = torch.where(exact == 0, torch.full_like(exponent, least), exponent)

@@ -8,7 +8,7 @@ Shape = Tuple[int, ...]
 
 
 class Unfit(ValueError):
-    """A case that does not exist: no tensor of that shape can have that form."""
+    """A case that does not exist here: no tensor can have that form in that shape, or that dtype in this torch."""
 
 
 def edges(count: int, block: Optional[int]) -> List[int]:

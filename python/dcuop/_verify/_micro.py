@@ -12,10 +12,11 @@ import torch
 from ._clock import calls_for, clock_of, warm_up
 from ._contract import LEADING, Function, Request
 from ._expressions import evaluate
+from ._format import first_line
 from ._inputs import plain_arguments
+from ._layouts import Unfit
 from ._pieces import Lost, Pieces
 from ._results import spread
-from ._schedules import first_line
 from ._target import Arguments, Target, copied
 
 #: Seconds that a size may take; then there are fewer runs, but no fewer than these.
@@ -100,6 +101,8 @@ class _Bench:
                     function, dtype, arguments, point["bytes"] or 2 * first.numel() * first.element_size()
                 )
                 self._time(works, point)
+        except Unfit as error:
+            _add_reason(point, str(error))
         except Exception as error:  # pylint: disable=broad-except
             _add_reason(point, f"the function failed: {first_line(error)}")
         finally:

@@ -9,11 +9,13 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 import torch
 
 from ._contract import Function, Request
-from ._judge import same_bits, ulp_error
+from ._format import first_line
+from ._judge import dtype_name, same_bits, ulp_error
+from ._layouts import Unfit
 from ._pieces import Lost, Pieces
 from ._rounding import NARROW, Rounding, Watched
 from ._samples import Samples, in_range, samples, special_calls
-from ._schedules import Sample, first_line, follow
+from ._schedules import Sample, follow
 from ._target import Arguments, Target, copied, outputs, widened
 
 #: Calls with the same arguments, for determinism.
@@ -47,7 +49,7 @@ def _row(target: Target, function: Function, dtype: str, seed: int) -> Dict[str,
     row = _unknown(function, dtype)
     try:
         row.update(_of(target, function, dtype, seed))
-    except Unmeasured as error:
+    except (Unmeasured, Unfit) as error:
         row["unknown"] = str(error)
     except Exception as error:  # pylint: disable=broad-except
         row["unknown"] = f"the function failed: {first_line(error)}"
@@ -68,7 +70,7 @@ def _of(target: Target, function: Function, dtype: str, seed: int) -> Dict[str, 
     results = {tensor.dtype for one in calls for tensor in one.got}
     if not any(each in _FLOATS for each in results):
         whole = not any(each.is_floating_point or each.is_complex for each in results)
-        names = ", ".join(sorted(str(each).replace("torch.", "") for each in results))
+        names = ", ".join(sorted(map(dtype_name, results)))
         meaning = "only equality means something, which the correctness layer judges" if whole else "it is not measured"
         return {"exact_dtype": whole, "unknown": f"the result is {names}: {meaning}"}
     framework = _Framework(target, function, calls[0].arguments)
@@ -134,7 +136,7 @@ def _exact(target: Target, function: Function) -> Any:
         except Exception as error:
             raise Unmeasured(f"the formula refuses float64: {first_line(error)}") from error
         if watched.narrow is not None:
-            name = str(watched.narrow).replace("torch.", "")
+            name = dtype_name(watched.narrow)
             raise Unmeasured(f"the formula computes in {name} what it is given in float64")
         return [tensor.detach().cpu() for tensor in found]
 

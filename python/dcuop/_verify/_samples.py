@@ -7,6 +7,7 @@ its row, and random values in the contract's ranges are what there is.
 from __future__ import annotations
 
 import math
+import zlib
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
 import torch
@@ -29,7 +30,7 @@ class Samples(NamedTuple):
 
 
 def samples(function: Function, dtype: str, device: torch.device, seed: int) -> Samples:
-    """The calls to make. Raises ValueError for a dtype that this torch does not have."""
+    """The calls to make. Raises Unfit for a dtype that this torch does not have."""
     wanted = dtype_named(dtype)
     whole = _is_elementwise(function) and wanted.is_floating_point
     count = _BATCHES if function.scalars or not whole else 1
@@ -58,7 +59,7 @@ def scalar(argument: Argument, number: int, dtype: torch.dtype, seed: int) -> An
     if argument.type == "bool":
         return bool((number + seed) & 1)
     low, high = argument.range or DEFAULT_RANGE
-    generator = torch.Generator().manual_seed(seed * 1009 + number * 31 + len(argument.name))
+    generator = torch.Generator().manual_seed(seed * 1009 + number * 31 + zlib.crc32(argument.name.encode("utf-8")))
     if argument.type == "int":
         return int(torch.randint(int(low), int(high) + 1, (), generator=generator))
     part = float(torch.rand((), generator=generator, dtype=torch.float64))

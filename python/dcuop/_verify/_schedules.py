@@ -8,7 +8,8 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 import torch
 
 from ._contract import Function
-from ._judge import bits, round_once
+from ._format import first_line
+from ._judge import bits, dtype_name, round_once
 from ._rounding import NARROW, Rounding
 from ._target import Arguments, Target, copied, outputs, widened
 
@@ -44,7 +45,7 @@ def follow(target: Target, function: Function, dtype: torch.dtype, samples: Sequ
 
 def candidates(target: Target, function: Function, dtype: torch.dtype) -> List[Candidate]:
     """The ways of rounding that are tried for results of `dtype`, the plainest first."""
-    name = str(dtype).replace("torch.", "")
+    name = dtype_name(dtype)
     each, second = _Evaluation(target, function), _Evaluation(target, function, "second")
     found = [Candidate(f"{name}, each operation rounded", each.stepwise)]
     if dtype in NARROW:
@@ -163,9 +164,3 @@ def _measured(candidate: Candidate, samples: Sequence[Sample]) -> Dict[str, Any]
             same += int(same_elements(got, rounded).sum())
             total += got.numel()
     return {"name": candidate.name, "same": same / total if total else None, "why": "" if total else "no elements"}
-
-
-def first_line(error: BaseException) -> str:
-    """What an exception says, in one line."""
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__

@@ -64,11 +64,6 @@ class Target:
             return "cpu (emulated grid)"
         return str(torch.cuda.get_device_name(self.device))
 
-    @property
-    def other_device(self) -> torch.device:
-        """One whose tensors the operator has to refuse."""
-        return torch.device("cpu" if self.device.type == "cuda" else "meta")
-
     def callable(self, function: Function) -> Callable[..., Any]:
         """The function under test itself."""
         found = self._callables.get(function.name)
