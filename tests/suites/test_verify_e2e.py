@@ -165,7 +165,7 @@ def test_the_timed_runs_take_turns(tmp_path):
     _e2e._time(script, result, Silent())
     assert script.ran == ["reference", "operator", "operator", "reference"]
     assert result["reference"]["values"] == [1.0, 2.0] and result["operator"]["values"] == [2.0, 4.0]
-    assert result["change"] == {"median": 1.0, "p10": 1.0, "p90": 1.0, "runs": 2}
+    assert result["change"] == {"median": 1.0, "p10": 1.0, "p90": 1.0, "low": 1.0, "high": 1.0, "runs": 2}
 
 
 def counted(calls: int, why: str = "", copies: Any = 1) -> Dict[str, Any]:
@@ -289,6 +289,22 @@ def test_calls_are_counted_wherever_the_function_is_of():
     told = {call["function"]: (call["count"], call["shapes"]) for call in counts.to_json(True)["calls"]}
     assert told == {"relu": (2, [[2, 3]]), "double": (2, [[4]])}
     assert counts.to_json(False)["counts"] == {"conversions": None, "copies": None, "synchronisations": None}
+
+
+def test_operators_of_torch_are_counted_where_torch_has_them(tmp_path, monkeypatch):
+    import dcuop  # pylint: disable=import-outside-toplevel
+    from dcuop import _load  # pylint: disable=import-outside-toplevel
+
+    namespace = torch.ops.aten
+    monkeypatch.setattr(_load, "load_op", lambda path: torch.ops.aten)
+    counts = Counts()
+    with counting(counts, str(tmp_path), operations=False):
+        for _ in range(2):
+            mine = dcuop.load_op(tmp_path)
+        torch.ops.aten.relu(torch.ones(2))
+        mine.relu(torch.ones(3))
+    assert counts.calls == {"relu": {(2,): 1, (3,): 1}}
+    assert torch.ops.aten is namespace
 
 
 def test_only_this_operators_directory_is_counted_and_all_is_put_back(tmp_path, monkeypatch):

@@ -30,6 +30,9 @@ CODE = """
     def slow(x, scale):
         clock.pass_by("candidate", 100.0 + x.numel())
         return x * scale
+    def very_slow(x, scale):
+        clock.pass_by("reference", 1e6)
+        return x * scale
     def fails(x, scale):
         if x.numel() > 1000: raise RuntimeError("out of memory")
         return fast(x, scale)
@@ -120,6 +123,14 @@ def test_both_take_turns_with_as_many_calls_a_sample(tmp_path, clock):
     ]
 
 
+def test_a_formula_that_is_far_slower_is_not_run_as_often(tmp_path, clock):
+    """2 ms of the operator are 64 calls; as many of the formula would take more than a minute."""
+    point = micro(tmp_path, clock, backend="hip", formula="very_slow", runs=3)["functions"][0]["points"][1]
+    assert point["inner"] in (64, 128) and clock.now < 30e6
+    assert point["reference_us"]["median"] == pytest.approx(1e6, rel=0.11) and point["reference_us"]["runs"] == 3
+    assert point["speedup"]["median"] == pytest.approx(1e6 / 30.48, rel=0.11)
+
+
 def test_an_emulated_grid_has_times_and_no_worth(tmp_path, clock):
     result = micro(tmp_path, clock, bytes="8 * n")
     [row] = result["functions"]
@@ -158,7 +169,7 @@ def test_what_fails_is_said_where_it_fails(tmp_path, clock):
     [row] = micro(tmp_path, clock, "fails", backend="hip")["functions"]
     small, large = row["points"]
     assert small["candidate_us"] and large["candidate_us"] is None
-    assert large["unknown"] == "the function failed: RuntimeError: out of memory"
+    assert large["unknown"] == "the function failed: RuntimeError: out of memory" and "failed" not in large
     assert row["break_even_calls"] is None and row["break_even_why"] == large["unknown"]
 
 
@@ -188,6 +199,9 @@ def test_the_hosts_clock_counts_calls_and_samples_are_long_enough():
     before = len(ticks.calls)
     _clock.warm_up(ticks, lambda: ticks.pass_by("c", 10.0), 100.0)
     assert len(ticks.calls) - before in (9, 12)
+    before = len(ticks.calls)
+    _clock.warm_up(ticks, lambda: ticks.pass_by("c", 2e6), 100.0)
+    assert len(ticks.calls) - before == 1
 
 
 def test_dimensions_have_their_names():
@@ -206,8 +220,7 @@ def test_dimensions_have_their_names():
     [
         ("2 * n * size", 4096.0),
         ("-n + 3.5 * (2 - 1)", -1020.5),
-        ("n // 3 % 10 + 2 ** 3", 9.0),
-        ("max(n, 1) / log2(8)", 1024 / 3),
+        ("n // 3 + 2 ** 3", 349.0),
     ],
 )
 def test_arithmetic(text, value):
@@ -217,7 +230,7 @@ def test_arithmetic(text, value):
 @pytest.mark.parametrize(
     "text",
     ["", "n +", "__import__('os')", "n.real", "n if n else 1", "[n]", "'n'", "1 / 0", "9 ** 9 ** 9 ** 9", "m", "True"]
-    + ["(" * 900 + "n" + ")" * 90, "n" * 1001, "(-1) ** 0.5", "1e308 * 10", "min()", "abs(n)", "lambda: 1", "n := 3"],
+    + ["(" * 900 + "n" + ")" * 90, "n" * 1001, "(-1) ** 0.5", "1e308 * 10", "n % 10", "max(n, 1)", "abs(n)", "lambda: 1", "n := 3"],
 )
 def test_what_is_no_arithmetic_is_refused(text):
     with pytest.raises(ValueError):

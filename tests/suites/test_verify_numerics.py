@@ -381,10 +381,16 @@ def test_a_function_that_fails_or_changes_is_said(tmp_path):
         def nothing(x): return "text"
     """
     names = ("fails", "drifts", "wrong_shape", "nothing")
-    rows = numerics(tmp_path, code, *(function(name, ["float32"], [X]) for name in names))
-    fails, drifts, shape, nothing = rows
-    assert fails["unknown"] == "the function failed: RuntimeError: launch failed"
-    assert drifts["deterministic"] is False
+    rows = numerics(
+        tmp_path,
+        code,
+        *(function(name, ["float32"], [X]) for name in names),
+        function("formula", ["float32"], [X], formula="fails"),
+    )
+    fails, drifts, shape, nothing, other = rows
+    assert other["unknown"] == "the formula failed: RuntimeError: launch failed" and "failed" not in other
+    assert fails["unknown"] == "the function failed: RuntimeError: launch failed" and fails["failed"]
+    assert drifts["deterministic"] is False and drifts["deterministic_demanded"] is True
     assert "has the shape (32768,), the operator's result (32767,)" in shape["vs_float64_unknown"]
     assert shape["schedule"]["follows"] is None and "shape" in shape["schedule"]["candidates"][0]["why"]
     assert "which is no tensor" in nothing["unknown"]

@@ -51,12 +51,28 @@ def test_a_demand_that_is_not_met(demand, limit, reason):
     assert reasons(sample.passing(), **{demand: limit}) == (False, [reason])
 
 
-def test_a_script_whose_runs_differ_by_more_than_what_is_missing_is_not_judged():
+def test_runs_that_are_too_few_to_tell_are_not_judged():
     passed, said = reasons(sample.passing(), e2e=0.105)
     assert passed is None and said == [
-        "e2e is not judged: steps_per_second changed by +10 %, and the runs differ by more than what is missing to +10 %"
-        " (p10 to p90: +9.0 % to +11 %). More runs would tell."
+        "e2e is not judged: steps_per_second changed by +10 %, and 5 runs do not rule out +10 % (90 % confidence: +9.5 % to"
+        " +10 %). More runs would tell."
     ]
+    assert reasons(sample.passing(), speedup=5.95) == (
+        None,
+        [
+            "speedup is not judged: affine float16: 5.92x the reference at 2^24, and 25 runs do not rule out 5.95x (90 %"
+            " confidence: 5.86 to 5.98). More runs would tell."
+        ],
+    )
+
+
+@pytest.mark.parametrize("runs, passed", [(5, None), (101, False)])
+def test_more_runs_do_tell(runs, passed):
+    """Runs that differ by as much as ever, about a change of -5 %."""
+    result = sample.passing()
+    result["e2e"]["change"] = _results.spread([-0.05 + 0.12 * (at / (runs - 1) - 0.5) for at in range(runs)])
+    assert result["e2e"]["change"]["p90"] > -0.005
+    assert reasons(result, e2e=-0.02)[0] is passed
 
 
 def test_float64_has_nothing_to_be_judged_by():
@@ -77,6 +93,34 @@ def test_what_fails_without_any_demand():
     assert reasons(nothing) == (False, ["No correctness case ran here (2 skipped)."])
     del nothing["correctness"], nothing["micro"]
     assert reasons(nothing) == (False, [f"The layer {layer} gave no result." for layer in ("correctness", "micro")])
+
+
+def test_calls_that_fail_or_differ_where_they_are_measured_fail_the_gate():
+    result = sample.passing()
+    [row] = result["numerics"]["functions"]
+    row["deterministic"] = False
+    assert reasons(result)[0] is True  # deterministic = false
+    row["deterministic_demanded"] = True
+    assert reasons(result) == (
+        False,
+        [
+            "numerics, affine float16: calls with the same arguments did not give the same bits, and the contract does not"
+            " say deterministic = false."
+        ],
+    )
+    assert reasons(result, ("micro",))[0] is True
+    result = sample.passing()
+    result["numerics"]["functions"] = [
+        {"function": "affine", "dtype": "float16", "unknown": "the function failed: RuntimeError: no", "failed": True}
+    ]
+    result["micro"]["functions"][0]["points"][1].update(unknown="the function failed: RuntimeError: no", failed=True)
+    assert reasons(result) == (
+        False,
+        [
+            "numerics, affine float16: the function failed: RuntimeError: no.",
+            "micro, affine float16, 1048576 elements: the function failed: RuntimeError: no.",
+        ],
+    )
 
 
 def test_what_could_not_be_measured_does_not_pass():
@@ -205,8 +249,12 @@ def test_numbers_that_json_has_none_for_become_null():
 
 
 def test_spread():
-    assert _results.spread([5.0, 1.0, 3.0, 2.0, 4.0]) == {"median": 3.0, "p10": 1.4, "p90": 4.6, "runs": 5}
-    assert _results.spread([7.0]) == {"median": 7.0, "p10": 7.0, "p90": 7.0, "runs": 1}
+    ends = {"low": 1.0, "high": 5.0}
+    assert _results.spread([5.0, 1.0, 3.0, 2.0, 4.0]) == {"median": 3.0, "p10": 1.4, "p90": 4.6, **ends, "runs": 5}
+    assert _results.spread([7.0]) == {"median": 7.0, "p10": 7.0, "p90": 7.0, "low": 7.0, "high": 7.0, "runs": 1}
+    # Of 25 values P(at most 7 are below the median) = 2.2 %, P(at most 8) = 5.4 %.
+    many = _results.spread([float(value) for value in range(1, 26)])
+    assert (many["low"], many["median"], many["high"]) == (8.0, 13.0, 18.0)
     with pytest.raises(ValueError):
         _results.spread([])
 

@@ -1,4 +1,4 @@
-"""Results of `dcuop verify` as its layers make them (docs/verify.md), for tests of what shows and judges them."""
+"""Results of `dcuop verify` as its layers make them (docs/json.md), for tests of what shows and judges them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ LABELS = ["0", "<=0.5", "<=1", "<=2", "<=4", "<=16", "<=64", ">64"]
 
 
 def spread(median: float, near: float = 0.03, runs: int = 25) -> Dict[str, Any]:
-    """A tenth of the runs is beyond `near` of the median on each side."""
-    return {"median": median, "p10": median * (1 - near), "p90": median * (1 + near), "runs": runs}
+    """A tenth of the runs is beyond `near` of the median on each side; the true median is within a third of that."""
+    ends = {"low": median * (1 - near / 3), "high": median * (1 + near / 3)}
+    return {"median": median, "p10": median * (1 - near), "p90": median * (1 + near), **ends, "runs": runs}
 
 
 def errors(max_ulp: float, counts: List[int]) -> Dict[str, Any]:
@@ -169,7 +170,7 @@ _PASSING: Result = {
         "error": "",
         "reference": {**spread(201.5, 0.01, 5), "values": [200.0, 201.5, 202.0]},
         "operator": {**spread(221.7, 0.01, 5), "values": [220.0, 221.7, 223.0]},
-        "change": {"median": 0.1002, "p10": 0.09, "p90": 0.11, "runs": 5},
+        "change": {"median": 0.1002, "p10": 0.09, "p90": 0.11, "low": 0.095, "high": 0.105, "runs": 5},
         "calls": [{"function": "affine", "count": 37, "shapes": [[64, 1024], [7]]}],
         "added": {"conversions": 0, "copies": 3, "synchronisations": -2},
         "counts": {

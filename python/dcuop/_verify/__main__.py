@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from .._errors import DcuopError
 from . import _compare, _correctness, _gate, _reports, _results, _view
-from ._contract import LAYERS, SCHEMA, Request
+from ._contract import LAYERS, Request
 from ._progress import Progress
 from ._runner import Runner
 from ._words import Words
@@ -98,7 +98,7 @@ def _interrupted(layer: str, error: KeyboardInterrupt) -> str:
 def head(request: Request, facts: Mapping[str, str]) -> Dict[str, Any]:
     """What is measured, on what, and when."""
     return {
-        "schema": SCHEMA,
+        "schema": _results.SCHEMA,
         "op": request.name,
         "directory": str(request.directory),
         "entry": request.op.get("entry"),

@@ -11,7 +11,7 @@ _SAME_ULP = 1e-6
 
 
 def compare(now: Json, before: Json) -> Dict[str, Any]:
-    """The "compare" of a result (docs/verify.md). Times are compared only on the same device; one that stays inside
+    """The "compare" of a result (docs/json.md). Times are compared only on the same device; one that stays inside
     the other's spread (10th to 90th percentile) is "no change"."""
     comparable = all(now.get(key) == before.get(key) for key in ("backend", "device"))
     note = "" if comparable else f"times are not compared: {before.get('device')} then, {now.get('device')} now"

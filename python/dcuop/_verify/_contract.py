@@ -12,7 +12,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from .._errors import UsageProblem
 
-SCHEMA = 1
+SCHEMA = 1  #: of requests
 LAYERS = ("correctness", "numerics", "micro", "e2e")
 #: The name in a shape that stands for any leading dimensions.
 LEADING = "..."

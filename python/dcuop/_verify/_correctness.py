@@ -136,7 +136,11 @@ class _Layer:
 
         def fails(candidate: Case) -> bool:
             limit = min(_HANG_SECONDS, self._request.options.timeout) if hung else None
-            found = self._runner.run(candidate, limit)
+            try:
+                found = self._runner.run(candidate, limit)
+            except DcuopError:
+                # It does not load any more, which the next case finds.
+                return False
             return found.status == "failed" and found.kind == verdict.kind
 
         seconds = min(self._shrink_left, 4 * _HANG_SECONDS if hung else _shrink.MOST_SECONDS)

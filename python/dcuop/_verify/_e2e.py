@@ -34,7 +34,7 @@ class _Run(NamedTuple):
 
 
 def run(target: Any, request: Request, progress: Any, pieces: Any = None) -> Dict[str, Any]:
-    """The "e2e" of a result (docs/verify.md); empty where the contract declares no script. A script that fails, or that
+    """The "e2e" of a result (docs/json.md); empty where the contract declares no script. A script that fails, or that
     does not use the operator, is an "error" there."""
     del target, pieces  # The script loads the operator itself, in processes that have a limit.
     wanted = request.contract.e2e

@@ -100,8 +100,8 @@ def counting(counts: Counts, directory: str, operations: bool) -> Iterator[None]
     import dcuop  # pylint: disable=import-outside-toplevel
     from dcuop import _load  # pylint: disable=import-outside-toplevel
 
-    wrapped = _counted_load(_load.load_op, counts, os.path.realpath(directory))
     with contextlib.ExitStack() as stack:
+        wrapped = _counted_load(_load.load_op, counts, os.path.realpath(directory), stack)
         for owner, name, value in (
             (dcuop, "load_op", wrapped),
             (_load, "load_op", wrapped),
@@ -125,12 +125,17 @@ def _synchronising(function: Callable[..., Any], counts: Counts) -> Callable[...
     return synchronize
 
 
-def _counted_load(load_op: Callable[..., Any], counts: Counts, directory: str) -> Callable[..., Any]:
+def _counted_load(
+    load_op: Callable[..., Any], counts: Counts, directory: str, stack: contextlib.ExitStack
+) -> Callable[..., Any]:
+    """`stack` puts back what is replaced."""
     proxies: Dict[int, Any] = {}
 
     @functools.wraps(load_op)
     def load(path: Any, *args: Any, **kwargs: Any) -> Any:
         loaded = load_op(path, *args, **kwargs)
+        if isinstance(loaded, Counted):
+            return loaded
         try:
             if os.path.realpath(os.fspath(path)) != directory:
                 return loaded
@@ -139,9 +144,14 @@ def _counted_load(load_op: Callable[..., Any], counts: Counts, directory: str) -
         if isinstance(loaded, types.ModuleType) and hasattr(loaded, "__file__") and not _is_namespace(loaded):
             _count_module(loaded, counts)
             return loaded
-        return (
-            proxies.setdefault(id(loaded), Counted(loaded, counts)) if not isinstance(loaded, os.PathLike) else loaded
-        )
+        if isinstance(loaded, os.PathLike):
+            return loaded
+        proxy = proxies.setdefault(id(loaded), Counted(loaded, counts))
+        if _is_namespace(loaded):
+            # Who loads operators of torch calls them there: torch.ops.<name>.<function>.
+            stack.callback(setattr, torch.ops, loaded.name, loaded)
+            setattr(torch.ops, loaded.name, proxy)
+        return proxy
 
     return load
 

@@ -13,18 +13,16 @@ _OPERATORS: Dict[Type[ast.AST], Callable[..., float]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
     ast.Pow: operator.pow,
     ast.UAdd: operator.pos,
     ast.USub: operator.neg,
 }
-_FUNCTIONS: Mapping[str, Callable[..., float]] = {"min": min, "max": max, "log2": math.log2, "ceil": math.ceil}
 _MOST_CHARACTERS = 1000
 
 
 def evaluate(text: str, names: Mapping[str, float]) -> float:
-    """The value of `text`: numbers, `names`, + - * / // % **, min, max, ceil and log2. ValueError for anything else,
-    and for a value that is no finite number."""
+    """The value of `text`: numbers, `names`, + - * / // **. ValueError for anything else, and for a value that is no
+    finite number."""
     if len(text) > _MOST_CHARACTERS:
         raise ValueError(f"{text[:20]}...: too long")
     try:
@@ -47,9 +45,6 @@ def _value(node: ast.AST, names: Mapping[str, float]) -> float:
     if isinstance(node, (ast.BinOp, ast.UnaryOp)) and type(node.op) in _OPERATORS:
         operands = [node.left, node.right] if isinstance(node, ast.BinOp) else [node.operand]
         return _real(_OPERATORS[type(node.op)](*(_value(operand, names) for operand in operands)))
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
-        if node.func.id in _FUNCTIONS and node.args:
-            return _real(_FUNCTIONS[node.func.id](*(_value(argument, names) for argument in node.args)))
     raise ValueError(f"{type(node).__name__} is no arithmetic")
 
 

@@ -29,7 +29,8 @@ def judge(result: Json, demands: Json, layers: Sequence[str]) -> Dict[str, Any]:
 
     `demands` are those of [verify.gate], `layers` those that were asked for. "passed" is false for any reason; null
     when nothing failed but a demand could not be judged here: its layer was not asked for, it is one of time and the grid
-    is emulated, one of ULP and the result float64, or one of a script whose runs differ too much. A demand that could have been measured and was not is a reason.
+    is emulated, one of ULP and the result float64, or one whose runs are too few and differ too much to tell. A demand
+    that could have been measured and was not is a reason.
     """
     reasons: List[_Said] = [*_correctness(result, layers), *_broken(result, layers)]
     open_: List[_Said] = []
@@ -71,9 +72,16 @@ def _correctness(result: Json, layers: Sequence[str]) -> List[_Said]:
 
 
 def _broken(result: Json, layers: Sequence[str]) -> List[_Said]:
-    """Layers that broke off, calls that ended their process or did not end, and an end-to-end script that failed."""
+    """Layers that broke off, calls that failed, ended their process or did not end, results that are not the same each
+    time though the contract says so, and an end-to-end script that failed."""
     said = [_Said(layer, "gate_no_layer", {"layer": layer}) for layer in layers if layer not in result]
     said += [one for layer in layers for one in _lost(result, layer)]
+    if "numerics" in layers:
+        said += [
+            _Said("numerics", "gate_not_deterministic", {"where": _where(row)})
+            for row in (result.get("numerics") or {}).get("functions", ())
+            if row.get("deterministic") is False and row.get("deterministic_demanded")
+        ]
     e2e = result.get("e2e") or {}
     if "e2e" in layers and e2e.get("error"):
         said.append(_Said("e2e", "gate_e2e_error", {"why": e2e["error"]}))
@@ -84,10 +92,10 @@ def _lost(result: Json, layer: str) -> List[_Said]:
     found = []
     for row in (result.get(layer) or {}).get("functions", ()):
         values = {"layer": layer, "where": _where(row)}
-        if row.get("lost"):
+        if row.get("lost") or row.get("failed"):
             found.append(_Said(layer, "gate_lost", {**values, "why": row["unknown"]}))
         for point in row.get("points", ()):
-            if point.get("lost"):
+            if point.get("lost") or point.get("failed"):
                 found.append(_Said(layer, "gate_lost_at", {**values, "n": point["n"], "why": point["unknown"]}))
     return found
 
@@ -123,28 +131,48 @@ def _max_ulp(result: Json, limit: float) -> List[_Said]:
 
 
 def _undecided(result: Json, demand: str, limit: float) -> List[_Said]:
-    """What was measured and does not tell: ULP of float64, and a script whose runs differ by more than what is missing."""
+    """What was measured and does not tell: ULP of float64, and times whose true median may well meet the demand."""
     if demand == "max_ulp":
         rows, _ = _functions(result, "max_ulp")
         return [_Said("max_ulp", "gate_no_truth", {"where": _where(row)}) for row in rows if row.get("no_truth")]
+    if demand == "speedup":
+        rows, _ = _functions(result, "speedup")
+        points = [(row, _largest(row)) for row in rows]
+        return [
+            _Said("speedup", "gate_speedup_noise", _speedup_values(row, point, limit))
+            for row, point in points
+            if point is not None and point.get("speedup") and _may_be(point["speedup"], limit)
+        ]
     e2e = result.get("e2e") or {}
-    if demand == "e2e" and e2e.get("change") and not e2e.get("error"):
-        if e2e["change"]["median"] < limit <= e2e["change"]["p90"]:
-            return [_Said("e2e", "gate_e2e_noise", _e2e_values(e2e, limit))]
+    if demand == "e2e" and e2e.get("change") and not e2e.get("error") and _may_be(e2e["change"], limit):
+        return [_Said("e2e", "gate_e2e_noise", _e2e_values(e2e, limit))]
     return []
+
+
+def _may_be(stat: Json, limit: float) -> bool:
+    """Whether a median below the limit may be one of too few runs alone."""
+    return bool(stat["median"] < limit <= stat["high"])
+
+
+def _largest(row: Json) -> Optional[Json]:
+    return max(row.get("points", ()), key=lambda one: one["n"], default=None)
 
 
 def _speedup(result: Json, limit: float) -> List[_Said]:
     rows, said = _functions(result, "speedup")
     for row in rows:
-        point = max(row.get("points", ()), key=lambda one: one["n"], default=None)
+        point = _largest(row)
         if point is None or not point.get("speedup"):
             why = row.get("unknown") or (point or {}).get("unknown")
             said.append(_not_measured("speedup", _where(row), why))
-        elif point["speedup"]["median"] < limit:
-            values = {"where": _where(row), "speedup": point["speedup"]["median"], "limit": limit, "n": point["n"]}
-            said.append(_Said("speedup", "gate_speedup", values))
+        elif max(point["speedup"]["median"], point["speedup"]["high"]) < limit:
+            said.append(_Said("speedup", "gate_speedup", _speedup_values(row, point, limit)))
     return said
+
+
+def _speedup_values(row: Json, point: Json, limit: float) -> Dict[str, Any]:
+    stat = point["speedup"]
+    return {"where": _where(row), "speedup": stat["median"], **_ends(stat), "limit": limit, "n": point["n"]}
 
 
 def _break_even(result: Json, limit: float) -> List[_Said]:
@@ -168,7 +196,7 @@ def _e2e(result: Json, limit: float) -> List[_Said]:
     if not e2e.get("change"):
         return [_not_measured("e2e", "", None if e2e else "no script is declared in [verify.e2e]")]
     change = e2e["change"]
-    if change["median"] >= limit or change["p90"] >= limit:
+    if max(change["median"], change["high"]) >= limit:
         return []
     return [_Said("e2e", "gate_e2e", _e2e_values(e2e, limit))]
 
@@ -179,7 +207,7 @@ def _e2e_values(e2e: Json, limit: float) -> Dict[str, Any]:
 
 
 def _ends(stat: Json) -> Dict[str, Any]:
-    return {name: stat[name] for name in ("p10", "p90")}
+    return {name: stat[name] for name in ("p10", "p90", "low", "high", "runs")}
 
 
 _JUDGES = {"max_ulp": _max_ulp, "speedup": _speedup, "break_even": _break_even, "e2e": _e2e}

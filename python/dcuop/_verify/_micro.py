@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 
 import torch
 
-from ._clock import calls_for, clock_of, warm_up
+from ._clock import LONG_US, calls_for, clock_of, warm_up
 from ._contract import LEADING, Function, Request
 from ._expressions import evaluate
 from ._format import first_line
@@ -22,6 +22,8 @@ from ._target import Arguments, Target, copied
 #: Seconds that a size may take; then there are fewer runs, but no fewer than these.
 _BUDGET, _BUDGET_EMULATED = 20.0, 4.0
 _LEAST_RUNS = 3
+#: Microseconds that a sample takes at most, where a single call does not take more.
+_LONG_SAMPLE_US = 200000.0
 #: Elements above which an emulated grid, whose times say nothing, is not timed unless there is no smaller size.
 MOST_EMULATED = 1 << 18
 #: Microseconds of calls before the first sample: a device that was idle raises its clocks meanwhile.
@@ -40,7 +42,7 @@ class _Works(NamedTuple):
 def run(
     target: Target, request: Request, progress: Any, pieces: Optional[Pieces] = None, clock: Any = None
 ) -> Dict[str, Any]:
-    """The "micro" of a result (docs/verify.md). `clock` has measure(work, calls) and a name; default: the device's, or
+    """The "micro" of a result (docs/json.md). `clock` has measure(work, calls) and a name; default: the device's, or
     the host's. What fails is said in the result."""
     since = time.monotonic()
     pieces = pieces if pieces is not None else Pieces()
@@ -105,6 +107,9 @@ class _Bench:
             _add_reason(point, str(error))
         except Exception as error:  # pylint: disable=broad-except
             _add_reason(point, f"the function failed: {first_line(error)}")
+            # Memory that others have is no fault of the function.
+            if "out of memory" not in str(error):
+                point["failed"] = True
         finally:
             if self._target.device.type == "cuda":
                 torch.cuda.empty_cache()
@@ -145,17 +150,22 @@ class _Bench:
             said[id(work)]()
             warm_up(self._clock, work, 0.0 if self.emulated else _WARM_US)
         compared = [works.candidate, *([works.reference] if works.reference is not None else [])]
-        # The same number of calls in a sample of each.
-        inner = 1
+        own = {}
         for work in compared:
             said[id(work)]()
-            inner = max(inner, calls_for(self._clock, work))
-        calls = {id(work): inner for work in compared}
+            own[id(work)] = calls_for(self._clock, work)
+        # The same number of calls in a sample of each, unless the slower one would take too long for that.
+        most = max(own.values())
+        calls = {}
+        for work in compared:
+            said[id(work)]()
+            each = self._clock.measure(work, own[id(work)]) / own[id(work)]
+            calls[id(work)] = most if most * each <= _LONG_SAMPLE_US else own[id(work)]
         if works.copy is not None:
             calls[id(works.copy)] = calls_for(self._clock, works.copy)
         samples = self._interleaved(timed, calls)
         candidate = samples[id(works.candidate)]
-        point.update(inner=inner, candidate_us=spread(candidate))
+        point.update(inner=calls[id(works.candidate)], candidate_us=spread(candidate))
         _add_reason(point, works.why)
         if works.reference is not None:
             reference = samples[id(works.reference)]
@@ -174,6 +184,9 @@ class _Bench:
             # Once a run: whoever reads it wakes up, beside what is timed.
             self._target.at("the operator or the formula, timed")
             for work in works if run_ % 2 == 0 else works[::-1]:
+                if took > LONG_US:
+                    # Calls have a limit, not runs.
+                    self._target.at("the operator or the formula, timed")
                 sample = self._clock.measure(work, calls[id(work)])
                 samples[id(work)].append(sample / calls[id(work)])
                 took += sample

@@ -31,7 +31,7 @@ class Unmeasured(Exception):
 
 
 def run(target: Target, request: Request, progress: Any, pieces: Optional[Pieces] = None) -> Dict[str, Any]:
-    """The "numerics" of a result (docs/verify.md). Nothing of a function that fails is raised: it is said there."""
+    """The "numerics" of a result (docs/json.md). Nothing of a function that fails is raised: it is said there."""
     pieces = pieces if pieces is not None else Pieces()
     since = time.monotonic()
     progress.start("numerics")
@@ -52,7 +52,7 @@ def _row(target: Target, function: Function, dtype: str, seed: int) -> Dict[str,
     except (Unmeasured, Unfit) as error:
         row["unknown"] = str(error)
     except Exception as error:  # pylint: disable=broad-except
-        row["unknown"] = f"the function failed: {first_line(error)}"
+        row.update(unknown=f"the function failed: {first_line(error)}", failed=True)
     return row
 
 
@@ -73,7 +73,10 @@ def _of(target: Target, function: Function, dtype: str, seed: int) -> Dict[str, 
         names = ", ".join(sorted(map(dtype_name, results)))
         meaning = "only equality means something, which the correctness layer judges" if whole else "it is not measured"
         return {"exact_dtype": whole, "unknown": f"the result is {names}: {meaning}"}
-    framework = _Framework(target, function, calls[0].arguments)
+    try:
+        framework = _Framework(target, function, calls[0].arguments)
+    except Exception as error:
+        raise Unmeasured(f"the formula failed: {first_line(error)}") from error
     row: Dict[str, Any] = {
         "elements": sum(tensor.numel() for one in calls for tensor in one.got),
         "inputs": chosen.inputs,
@@ -83,6 +86,7 @@ def _of(target: Target, function: Function, dtype: str, seed: int) -> Dict[str, 
         "schedule": follow(target, function, calls[0].got[0].dtype, calls),
         "special": _special(target, function, dtype, framework, seed),
         "deterministic": _is_deterministic(target, function, calls[0]),
+        "deterministic_demanded": function.deterministic,
         "runs": RUNS,
     }
     if results == {torch.float64}:

@@ -21,7 +21,7 @@ _MOST_ROWS = 2000
 
 
 def render(result: Json, language: str = "en") -> str:
-    """The page. `result` is as docs/verify.md says; nothing of it is taken for HTML."""
+    """The page. `result` is as docs/json.md says; nothing of it is taken for HTML."""
     words = Words(language)
     sections = [
         _header(result, words),

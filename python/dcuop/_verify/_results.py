@@ -1,6 +1,6 @@
 """Results that are kept: one file an entry, beside the cache's entries, for `--compare`.
 
-What a result holds is said in docs/verify.md. All else in this package that shows, judges or compares works on that
+What a result holds is said in docs/json.md. All else in this package that shows, judges or compares works on that
 alone, as it was read from JSON.
 """
 
@@ -14,8 +14,9 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-SCHEMA = 1
-LAYERS = ("correctness", "numerics", "micro", "e2e")
+from ._contract import LAYERS
+
+SCHEMA = 1  #: of results
 
 Result = Dict[str, Any]
 
@@ -32,8 +33,8 @@ class Kept(NamedTuple):
 
 
 def spread(values: Sequence[float]) -> Dict[str, Any]:
-    """Median, 10th and 90th percentile (between the nearest values, linearly) and number of `values`, in their unit.
-    ValueError when there is none."""
+    """Median, 10th and 90th percentile (between the nearest values, linearly) and number of `values`, in their unit;
+    and "low" to "high", where the median of ever more such runs would lie. ValueError when there is none."""
     if not values:
         raise ValueError("no values")
     ordered = sorted(values)
@@ -44,7 +45,21 @@ def spread(values: Sequence[float]) -> Dict[str, Any]:
         above = min(below + 1, len(ordered) - 1)
         return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
 
-    return {"median": at(0.5), "p10": at(0.1), "p90": at(0.9), "runs": len(ordered)}
+    out = _outside_of_median(len(ordered))
+    ends = {"low": ordered[out], "high": ordered[-1 - out]}
+    return {"median": at(0.5), "p10": at(0.1), "p90": at(0.9), **ends, "runs": len(ordered)}
+
+
+def _outside_of_median(count: int) -> int:
+    """How many of `count` sorted values may be left out at each end so that those which remain enclose the true median
+    with a confidence of 90 %, whatever the distribution: each is below it with probability 1/2 (Le Boudec, "Performance
+    Evaluation of Computer and Communication Systems", 2010, theorem 2.1). Below five values it is less than 90 %, and all
+    are taken."""
+    out, tail = 0, 1
+    while out < (count - 1) // 2 and 20 * (tail + math.comb(count, out + 1)) <= 1 << count:
+        out += 1
+        tail += math.comb(count, out)
+    return out
 
 
 def finite(value: Any) -> Any:

@@ -32,7 +32,7 @@ class Sample(NamedTuple):
 
 
 def follow(target: Target, function: Function, dtype: torch.dtype, samples: Sequence[Sample]) -> Dict[str, Any]:
-    """The "schedule" of a function's numerics (docs/verify.md) from results of `dtype`."""
+    """The "schedule" of a function's numerics (docs/json.md) from results of `dtype`."""
     rows = []
     for candidate in candidates(target, function, dtype):
         row = _measured(candidate, samples)

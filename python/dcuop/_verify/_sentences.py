@@ -147,6 +147,7 @@ _TABLE: Tuple[Tuple[str, str], ...] = (
     ("torch {version} has no dtype {name}", "torch {version} 没有类型 {name}"),
     # Numerics
     ("the function failed: {error}", "函数失败：{error}"),
+    ("the formula failed: {error}", "公式失败：{error}"),
     ("the result is {dtypes}: {meaning}", "结果是 {dtypes}：{meaning}"),
     (
         "only equality means something, which the correctness layer judges",

@@ -118,7 +118,7 @@ def _numerics(result: Json, words: Words) -> Tuple[str, List[str]]:
 
 
 def _verdict_of(measured: Sequence[Json]) -> str:
-    return BAD if any(one.get("lost") for one in measured) else PLAIN
+    return BAD if any(one.get("lost") or one.get("failed") for one in measured) else PLAIN
 
 
 def _numerics_line(one: Json, words: Words) -> str:

@@ -204,6 +204,11 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "gate_no_layer": ("The layer {layer} gave no result.", "{layer} 层没有给出结果。"),
     "gate_lost": ("{layer}, {where}: {why}.", "{layer}，{where}：{why}。"),
     "gate_lost_at": ("{layer}, {where}, {n} elements: {why}.", "{layer}，{where}，{n} 个元素：{why}。"),
+    "gate_not_deterministic": (
+        "numerics, {where}: calls with the same arguments did not give the same bits, and the contract does not say"
+        " deterministic = false.",
+        "numerics，{where}：以相同参数多次调用，结果并非逐位相同，而约定中没有 deterministic = false。",
+    ),
     "gate_failed_cases": (
         "{failed:count} of {of:count} cases failed, the first is {first}.",
         "{of:count} 个用例中有 {failed:count} 个失败，第一个是 {first}。",
@@ -245,6 +250,12 @@ _TABLE: Dict[str, Tuple[str, str]] = {
         "{where}: {speedup:number}x the reference at {n:size}, at least {limit:number}x is demanded.",
         "{where}：{n:size} 时为参考的 {speedup:number} 倍，至少要求 {limit:number} 倍。",
     ),
+    "gate_speedup_noise": (
+        "speedup is not judged: {where}: {speedup:number}x the reference at {n:size}, and {runs:count} runs do not rule out"
+        " {limit:number}x (90 % confidence: {low:number} to {high:number}). More runs would tell.",
+        "不判定 speedup：{where}：{n:size} 时为参考的 {speedup:number} 倍，{runs:count} 次运行不能排除 {limit:number} 倍（90 %"
+        " 置信区间：{low:number} 至 {high:number}）。增加运行次数可以判定。",
+    ),
     "gate_never_pays": (
         "{where}: never pays for its build, as it is no faster than the reference; {limit:count} calls are allowed.",
         "{where}：不比参考快，无法抵偿构建时间；允许 {limit:count} 次调用。",
@@ -259,10 +270,10 @@ _TABLE: Dict[str, Tuple[str, str]] = {
         "{metric}：{change:change}（p10 至 p90：{p10:change} 至 {p90:change}），正值为变好；至少要求 {limit:change}。",
     ),
     "gate_e2e_noise": (
-        "e2e is not judged: {metric} changed by {change:change}, and the runs differ by more than what is missing to"
-        " {limit:change} (p10 to p90: {p10:change} to {p90:change}). More runs would tell.",
-        "不判定 e2e：{metric} 变化 {change:change}，各次运行的差异大于与 {limit:change} 的差距（p10 至 p90：{p10:change} 至"
-        " {p90:change}）。增加运行次数可以判定。",
+        "e2e is not judged: {metric} changed by {change:change}, and {runs:count} runs do not rule out {limit:change} (90 %"
+        " confidence: {low:change} to {high:change}). More runs would tell.",
+        "不判定 e2e：{metric} 变化 {change:change}，{runs:count} 次运行不能排除 {limit:change}（90 % 置信区间：{low:change} 至"
+        " {high:change}）。增加运行次数可以判定。",
     ),
     # Compare
     "against": ("against {entry} of {when}", "与 {entry}（{when}）相比"),
