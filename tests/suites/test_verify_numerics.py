@@ -83,7 +83,8 @@ def test_each_schedule_is_recognised_by_every_element(tmp_path, dtype):
     # Of a sum that cancels, the rounding of the product is all that is left.
     assert 100 < stepwise["vs_float64"]["max_ulp"] and 0.2 < stepwise["vs_float64"]["mean_ulp"]
     assert once["vs_float64"]["max_ulp"] > fused["vs_float64"]["max_ulp"] and fused["vs_float64"]["max_ulp"] < 0.5001
-    assert 0.9 < truncated["vs_float64"]["max_ulp"] <= 1.0 and 0.4 < truncated["vs_float64"]["mean_ulp"] < 0.6
+    # Beside most values of x the bias is all there is, and that of every second batch is one of the dtype itself.
+    assert 0.9 < truncated["vs_float64"]["max_ulp"] <= 1.0 and 0.1 < truncated["vs_float64"]["mean_ulp"] < 0.6
     assert "tried (closest: " in _summary.schedule_text(truncated["schedule"], Words())
 
 
@@ -350,7 +351,8 @@ def test_special_scalars_and_a_sign_of_zero(tmp_path):
     """
     row = one(tmp_path, code, "positive", ["float32"], [X, SCALE])
     found = differing(row)
-    assert found["x=-0"][0] != found["x=-0"][1] or found["x=0"][0] != found["x=0"][1]
+    # One of them, by the sign of scale.
+    assert ("x=-0" in found) != ("x=0" in found)
     assert {each["input"] for each in row["special"]} >= {"scale=inf", "x=inf, scale=0", "x=nan, scale=0", "scale=-0"}
     assert all("-0" in pair for pair in found.values())
 
