@@ -12,6 +12,7 @@ from typing import Any, Dict, List, Mapping
 import pytest
 
 import verify_ops
+import verify_sample
 from conftest import PYTHON, ROOT
 
 pytest.importorskip("torch")
@@ -102,6 +103,10 @@ def test_the_gate_names_layer_function_and_size(result: Dict[str, Any]):
         "numerics, affine float16: the formula: it did not end within 8 s.",
         "micro, crashes_at_64 float16, 64 elements: the operator: the process was ended by signal 11 (SIGSEGV).",
     ]
+
+
+def test_what_a_result_holds_is_documented(result: Dict[str, Any]):
+    assert verify_sample.undocumented(result) == set()
 
 
 def test_an_interrupted_run_says_what_was_done(directory: Path, tmp_path: Path):

@@ -262,6 +262,12 @@ def test_spread():
 # --- comparing
 
 
+def test_what_a_result_holds_is_documented():
+    for result in (sample.passing(), sample.failing()):
+        result["compare"] = _compare.compare(result, sample.passing())
+        assert sample.undocumented(sample.judged(result)) == set()
+
+
 def test_a_comparison_names_what_changed():
     before, now = sample.passing(), sample.failing()
     before.update(entry="77aa01bc", when="2026-11-29T10:00:00Z")

@@ -35,6 +35,7 @@ NO_SENTENCES = {
     "the gradient that comes in",
     "no values",
     "Fatal Python error",
+    "out of memory",
     "the operator's files do not load: X: X",
     "X, X of X elements",
     " after X of X cases",

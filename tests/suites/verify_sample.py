@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 import sys
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from conftest import ROOT
 
@@ -101,7 +102,7 @@ _PASSING: Result = {
     "when": "2026-11-30T07:20:00Z",
     "seed": 0,
     "seconds": 61.5,
-    "build": {"seconds": 12.3, "hit": True, "flags": ["-O3"]},
+    "build": {"seconds": 12.3, "hit": True},
     "correctness": {
         "passed": 148,
         "failed": 0,
@@ -208,3 +209,22 @@ def failing() -> Result:
 def judged(result: Result, **demands: float) -> Result:
     result["gate"] = _gate.judge(result, demands, ALL)
     return result
+
+
+def undocumented(result: Result) -> Set[str]:
+    """Keys of the result that docs/json.md does not name."""
+    text = (ROOT / "docs/json.md").read_text(encoding="utf-8")
+    section = text.split("## `dcuop verify OP --json`")[1].split("\n## ")[0]
+    named = {word for quoted in re.findall("`([^`]+)`", section) for word in re.findall(r"\w+", quoted)}
+    # The text tells of the suffix; every answer has the number.
+    return _keys(result) - named - {"vs_float64_unknown", "vs_framework_unknown", "schema"}
+
+
+def _keys(value: Any) -> Set[str]:
+    if isinstance(value, list):
+        return set().union(*map(_keys, value))
+    if not isinstance(value, dict):
+        return set()
+    # The names in these are the contract's, or those of a sentence.
+    free = ("values", "demands", "shapes", "scalars")
+    return set(value).union(*(_keys(inner) for key, inner in value.items() if key not in free))

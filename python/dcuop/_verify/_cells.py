@@ -105,7 +105,6 @@ def environment(result: Json, words: Words) -> List[List[str]]:
         ("env_arch", ", ".join(result.get("arch") or ())),
         ("env_torch", result.get("torch")),
         ("env_python", result.get("python")),
-        ("env_flags", " ".join(build.get("flags") or ())),
         ("env_build", ", ".join(built)),
         ("env_when", result.get("when")),
         ("env_seed", result.get("seed")),

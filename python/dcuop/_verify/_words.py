@@ -378,7 +378,6 @@ _TABLE: Dict[str, Tuple[str, str]] = {
     "env_arch": ("Arch", "架构"),
     "env_torch": ("torch", "torch"),
     "env_python": ("Python", "Python"),
-    "env_flags": ("Flags", "标志"),
     "env_when": ("When", "时间"),
     "env_seed": ("Seed", "种子"),
     "env_seconds": ("Took", "用时"),
