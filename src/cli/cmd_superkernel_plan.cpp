@@ -73,7 +73,7 @@ constexpr const char* footer =
     "  dcuop superkernel plan scope.toml --json        the fields are in docs/json.md\n"
     "\n"
     "docs/superkernel.example.toml has every key of a scope. Exit 1: an operator waits for ever or computes\n"
-    "with the wrong cores, or the back end does not build the scope. Nothing is run on a device.";
+    "what is wrong, or the back end does not build the scope. Nothing is run on a device.";
 
 } // namespace
 

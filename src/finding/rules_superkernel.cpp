@@ -48,9 +48,12 @@ constexpr Rule table[] = {
              "比较进入该算子的核数与启动核数；启动核数由需要最多核的算子决定，并向上取整到整块。"},
      .causes =
          {"another operator of the scope needs more cores\nan odd number of vector cores: 45 become 46\n"
-          "the form with a configuration, SyncAll<true, Config>(), which feed-sync-all does not see",
+          "the form with a configuration, SyncAll<true, Config>(), which feed-sync-all does not see\n"
+          "a tiling-sink operator that takes less than the device: feed-sync-all takes none of its cores for "
+          "idle",
           "该 scope 中另一个算子需要更多核\n向量核数为奇数：45 变为 46\n"
-          "使用了带配置的形式 SyncAll<true, Config>()，feed-sync-all 识别不到"},
+          "使用了带配置的形式 SyncAll<true, Config>()，feed-sync-all 识别不到\n"
+          "Tiling 下沉算子使用的核少于设备：feed-sync-all 不认为它有空闲核"},
      .fixes = {"ge: options=\"feed-sync-all=1\"\nnpugraph_ex: SetScheduleMode(1) in the tiling, so that the "
                "scope is "
                "split there\nlaunch the operator with all cores\na scope of its own",
