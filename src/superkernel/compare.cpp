@@ -74,6 +74,7 @@ std::string disagreement(const Scope& scope, const Judgement& judgement, const S
   }
   const auto clashes = [](const std::vector<Clash>& all) {
     std::vector<std::string> parts;
+    parts.reserve(all.size());
     for (const Clash& clash : all) {
       parts.push_back(std::to_string(clash.first) + " with " + std::to_string(clash.second));
     }

@@ -86,8 +86,7 @@ Values fault_values(const Scope& scope, const Judgement& judgement, std::size_t 
                    {"resident", std::to_string(resident_blocks(segment.launch, scope.platform))}};
   // The side that the operator lacks is what SyncAll<false>() waits for.
   const bool other = fault.fault == Fault::sync_all_one_sided;
-  const Side opposite = fault.side == Side::aic ? Side::aiv : Side::aic;
-  put(values, "cores", core_words(other ? opposite : fault.side));
+  put(values, "cores", core_words(other ? opposite(fault.side) : fault.side));
   const auto place = std::find(segment.operators.begin(), segment.operators.end(), index);
   values["next"] = place + 1 != segment.operators.end() ? scope.operators[*(place + 1)].name : op.name;
   values["before"] = place != segment.operators.begin() ? scope.operators[*(place - 1)].name : op.name;
@@ -196,31 +195,37 @@ class Findings {
                             ", stream " + std::to_string(at(segment.operators.front()).stream)};
   }
 
+  /// "b, c, d or 2 more".
+  [[nodiscard]] Phrase kernel_names(const std::vector<std::size_t>& segments) const {
+    constexpr std::size_t shown = 3;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < std::min(segments.size(), shown); ++i) {
+      names.push_back(kernel_name(judgement_.segments[segments[i]]));
+    }
+    Phrase text{join(names, ", "), join(names, ", ")};
+    if (segments.size() > shown) {
+      const std::string more = std::to_string(segments.size() - shown);
+      text.en += " or " + more + " more";
+      text.zh += " 等另外 " + more + " 个";
+    }
+    return text;
+  }
+
   /// One finding a kernel, however many others it clashes with.
   void add_clashes() {
-    constexpr std::size_t shown = 3;
     std::map<std::size_t, std::vector<std::size_t>> others;
     for (const Clash& clash : judgement_.clashes) {
       others[clash.first].push_back(clash.second);
     }
     for (const auto& [first, all] : others) {
-      std::vector<std::string> names;
-      for (std::size_t i = 0; i < std::min(all.size(), shown); ++i) {
-        names.push_back(kernel_name(judgement_.segments[all[i]]));
-      }
-      const std::string named = join(names, ", ");
-      const std::string more = std::to_string(all.size() - names.size());
-      Values values = {{"op", kernel_name(judgement_.segments[first])},
-                       {"has", cores_text(scope_.platform.aic, scope_.platform.aiv)}};
-      put(values, "other",
-          all.size() > shown ? Phrase{named + " or " + more + " more", named + " 等另外 " + more + " 个"}
-                             : Phrase{named, named});
+      const std::string name = kernel_name(judgement_.segments[first]);
+      Values values = {{"op", name}, {"has", cores_text(scope_.platform.aic, scope_.platform.aiv)}};
+      put(values, "other", kernel_names(all));
       Finding finding = finding::make_finding("DCU813", values);
       finding.evidence.push_back(kernel_evidence(judgement_.segments[first]));
       finding.evidence.push_back(kernel_evidence(judgement_.segments[all.front()]));
-      finding.fix = "SetScheduleMode(1) in the tiling of " + kernel_name(judgement_.segments[first]);
-      finding.chinese.fix =
-          "在 " + kernel_name(judgement_.segments[first]) + " 的 tiling 中调用 SetScheduleMode(1)";
+      finding.fix = "SetScheduleMode(1) in the tiling of " + name;
+      finding.chinese.fix = "在 " + name + " 的 tiling 中调用 SetScheduleMode(1)";
       found_.push_back(std::move(finding));
     }
   }

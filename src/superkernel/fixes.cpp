@@ -136,7 +136,7 @@ class Candidates {
   }
 
   void flags(const FaultAt& at) {
-    const Side from = at.side == Side::aic ? Side::aiv : Side::aic;
+    const Side from = opposite(at.side);
     const std::string flag = std::to_string(at.flag);
     if (at.fault == Fault::flag_short) {
       Scope changed = scope_;

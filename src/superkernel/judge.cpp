@@ -202,7 +202,7 @@ class SegmentJudge {
         waiting += there < use.waits ? size : 0;
         ranges[at].left = there < use.waits ? 0 : there - use.waits;
       }
-      const Side to = use.from == Side::aic ? Side::aiv : Side::aic;
+      const Side to = opposite(use.from);
       const std::uint32_t cores_a_block = to == Side::aiv ? ratio(launch_) : 1;
       if (waiting > 0) {
         add(Fault::flag_short, to, waiting * cores_a_block, 0, use.id);

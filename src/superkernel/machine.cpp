@@ -6,8 +6,8 @@ namespace dcuop::superkernel {
 
 Machine::Machine(const Shape& shape, std::uint32_t resident, double start, Detail detail)
     : shape_(shape), started_(resident), wave_(resident), start_(start),
-      is_timeline_(detail == Detail::timeline), aic_(shape.blocks * shape.cubes),
-      aiv_(shape.blocks * shape.vectors) {
+      is_timeline_(detail == Detail::timeline), aic_(std::size_t{shape.blocks} * shape.cubes),
+      aiv_(std::size_t{shape.blocks} * shape.vectors) {
   for (std::vector<Core>* side : {&aic_, &aiv_}) {
     for (Core& core : *side) {
       core.time = start;
@@ -226,7 +226,7 @@ bool Machine::execute_wait(Side side, std::uint32_t index, const Instruction& in
       return false;
     }
     rendezvous.asked.resize(core_count(Side::aiv), 0);
-    rendezvous.asked[block * shape_.vectors] = 1;
+    rendezvous.asked[std::size_t{block} * shape_.vectors] = 1;
     break;
   case Opcode::wait_reply:
     if (index >= rendezvous.asked.size() || rendezvous.asked[index] == 0) {
@@ -244,12 +244,12 @@ Machine::Counter& Machine::counter(std::uint32_t number, Side from) {
   Counter& count = counters_[number];
   count.sets.resize(core_count(from));
   count.times.resize(core_count(from));
-  count.used.resize(core_count(from == Side::aic ? Side::aiv : Side::aic), 0);
+  count.used.resize(core_count(opposite(from)), 0);
   return count;
 }
 
 bool Machine::wait_count(Side side, std::uint32_t index, const Instruction& instruction) {
-  const Side from = side == Side::aic ? Side::aiv : Side::aic;
+  const Side from = opposite(side);
   Counter& count = counter(instruction.object, from);
   const std::uint32_t block = block_of(side, index);
   const std::uint32_t setters = from == Side::aic ? 1 : shape_.vectors;

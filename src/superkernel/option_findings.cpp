@@ -114,31 +114,40 @@ class ListFindings {
     into_.push_back(with_phrase("DCU823", {{"key", key}}, "problem", problem));
   }
 
-  void check_list(const std::string& key, const std::vector<std::string>& list) {
+  /// A list that has no effect on `name`.
+  void no_effect(const std::string& key, const std::string& name, const Phrase& problem) {
+    into_.push_back(with_phrase("DCU822", {{"key", key + " for " + name}}, "problem", problem));
+  }
+
+  void unknown_entry(const std::string& key, const std::string& entry) {
     std::vector<std::string> known;
+    known.reserve(scope_.operators.size());
     for (const Operator& op : scope_.operators) {
       known.push_back(scope_.backend == Backend::ge ? op.op_type : op.kernel);
     }
+    Phrase problem{"no operator of the scope is called so", "scope 中没有这个算子"};
+    if (const auto near = nearest(entry, known)) {
+      problem.en += "; did you mean " + *near + "?";
+      problem.zh += "；是否为 " + *near + "？";
+    }
+    no_effect(key, entry, problem);
+  }
+
+  void check_list(const std::string& key, const std::vector<std::string>& list) {
     for (const std::string& entry : list) {
       bool is_found = false;
       for (const Operator& op : scope_.operators) {
         const bool is_named = names_operator(entry, op, scope_.backend);
         is_found = is_found || is_named;
         if (is_named && (op.task == Task::tiling_sink || op.task == Task::collective)) {
-          into_.push_back(
-              with_phrase("DCU822", {{"key", key + " for " + op.name}}, "problem",
-                          {"it is a " + to_string(op.task) +
-                               " operator, and for those the documentation says that dcci options do nothing",
-                           "它是 " + to_string(op.task) + " 算子，文档称 dcci 选项对其不生效"}));
+          const std::string task = to_string(op.task);
+          no_effect(key, op.name,
+                    {"the documentation says that dcci options do nothing for a " + task + " operator",
+                     "文档称 dcci 选项对 " + task + " 算子不生效"});
         }
       }
       if (!is_found) {
-        const auto near = nearest(entry, known);
-        into_.push_back(
-            with_phrase("DCU822", {{"key", key + " for " + entry}}, "problem",
-                        {"no operator of the scope is called so" +
-                             (near ? "; did you mean " + *near + "?" : std::string()),
-                         "scope 中没有这个算子" + (near ? "；是否为 " + *near + "？" : std::string())}));
+        unknown_entry(key, entry);
       }
     }
   }

@@ -76,6 +76,7 @@ template <std::size_t count> const Row* row_of(const std::array<Row, count>& row
 
 template <std::size_t count> std::vector<std::string> keys_of(const std::array<Row, count>& rows) {
   std::vector<std::string> keys;
+  keys.reserve(count);
   for (const Row& row : rows) {
     keys.emplace_back(row.key);
   }
@@ -275,8 +276,60 @@ bool is_pattern(std::string_view pattern) {
          });
 }
 
-bool is_number(const std::string& text) {
-  return number_in(text).has_value();
+// As Python has them -----------------------------------------------------------------------------------------------
+
+using OptionList = std::vector<std::pair<std::string, std::string>>;
+
+std::string in_quotes(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  }
+  return result + "\"";
+}
+
+std::string python_value(const std::string& key, const std::string& value) {
+  const Row* row = row_of(npu_rows, key);
+  if (row == nullptr || row->form != Form::list) {
+    return number_in(value) ? value : in_quotes(value);
+  }
+  std::vector<std::string> items = list_items(value);
+  std::transform(items.begin(), items.end(), items.begin(), in_quotes);
+  return "[" + join(items, ", ") + "]";
+}
+
+std::string dictionary(const std::vector<std::string>& items) {
+  return "{" + join(items, ", ") + "}";
+}
+
+std::string written_for_ge(const OptionList& options) {
+  std::vector<std::string> items;
+  items.reserve(options.size());
+  for (const auto& [key, value] : options) {
+    items.push_back(join({key, value}, "="));
+  }
+  return join(items, ":");
+}
+
+std::string written_for_npugraph_ex(const OptionList& options) {
+  constexpr std::string_view nested = "aggressive_opt_strategies.";
+  std::vector<std::string> optimize, debug, aggressive, all;
+  for (const auto& [key, value] : options) {
+    const bool is_nested = key.starts_with(nested);
+    std::vector<std::string>& into = is_nested ? aggressive : key.starts_with("debug_") ? debug : optimize;
+    into.push_back(
+        join({in_quotes(is_nested ? key.substr(nested.size()) : key), python_value(key, value)}, ": "));
+  }
+  if (!aggressive.empty()) {
+    optimize.push_back("\"aggressive_opt_strategies\": " + dictionary(aggressive));
+  }
+  if (!optimize.empty()) {
+    all.push_back("\"super_kernel_optimize_options\": " + dictionary(optimize));
+  }
+  if (!debug.empty()) {
+    all.push_back("\"super_kernel_debug_options\": " + dictionary(debug));
+  }
+  return join(all, ", ");
 }
 
 } // namespace
@@ -331,35 +384,7 @@ bool names_operator(const std::string& entry, const Operator& op, Backend backen
 }
 
 std::string written(const std::vector<std::pair<std::string, std::string>>& options, Backend backend) {
-  constexpr std::string_view nested = "aggressive_opt_strategies.";
-  std::vector<std::string> ge, optimize, debug, aggressive;
-  for (const auto& [key, value] : options) {
-    ge.push_back(key + "=" + value);
-    const Row* row = row_of(npu_rows, key);
-    std::string text = is_number(value) ? value : "\"" + value + "\"";
-    if (row != nullptr && row->form == Form::list) {
-      text = "[\"" + join(list_items(value), "\", \"") + "\"]";
-    }
-    if (key.starts_with(nested)) {
-      aggressive.push_back("\"" + key.substr(nested.size()) + "\": " + text);
-    } else {
-      (key.starts_with("debug_") ? debug : optimize).push_back("\"" + key + "\": " + text);
-    }
-  }
-  if (backend == Backend::ge) {
-    return join(ge, ":");
-  }
-  if (!aggressive.empty()) {
-    optimize.push_back("\"aggressive_opt_strategies\": {" + join(aggressive, ", ") + "}");
-  }
-  std::string text;
-  if (!optimize.empty()) {
-    text = "\"super_kernel_optimize_options\": {" + join(optimize, ", ") + "}";
-  }
-  if (!debug.empty()) {
-    text += (text.empty() ? "" : ", ") + ("\"super_kernel_debug_options\": {" + join(debug, ", ") + "}");
-  }
-  return text;
+  return backend == Backend::ge ? written_for_ge(options) : written_for_npugraph_ex(options);
 }
 
 } // namespace dcuop::superkernel

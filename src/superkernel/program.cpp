@@ -1,3 +1,8 @@
+// The programs of the cores are those of the generated kernels:
+//   SyncAll, SetNextTaskStart, WaitPreTaskEnd: https://github.com/mirror-cann/asc-devkit,
+//     impl/basic_api/dav_c220/kernel_operator_sync_impl.h (SyncAllImpl, SuperKernelAutoSyncAll*, WaitPreTaskEndV2Impl)
+//   what is put between operators: https://github.com/mirror-cann/graph-autofusion,
+//     super_kernel/src/jit/superkernel/super_kernel.py and super_kernel_sub_op_infos.py
 #include "program.hpp"
 
 #include <algorithm>
@@ -19,10 +24,6 @@ constexpr std::uint32_t phase_behind = phase_debug + 1;
 
 std::size_t number(Side side) {
   return side == Side::aic ? 0 : 1;
-}
-
-Side opposite(Side side) {
-  return side == Side::aic ? Side::aiv : Side::aic;
 }
 
 bool may_call_early(const Operator& op) {

@@ -4,6 +4,10 @@
 
 namespace dcuop::superkernel {
 
+Side opposite(Side side) {
+  return side == Side::aic ? Side::aiv : Side::aic;
+}
+
 bool uses(KernelType type, Side side) {
   switch (type) {
   case KernelType::aiv_only:

@@ -133,6 +133,7 @@ inline constexpr std::uint32_t most_syncs = 64; ///< of one kind, in one operato
 /// The same of what a file would hold.
 [[nodiscard]] Scope parse_scope(const std::filesystem::path& file, const std::string& content);
 
+[[nodiscard]] Side opposite(Side side);
 [[nodiscard]] bool uses(KernelType type, Side side);
 [[nodiscard]] bool is_mix(KernelType type); ///< cube and vector cores
 [[nodiscard]] std::string to_string(Backend backend);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 
@@ -53,6 +55,29 @@ TEST(Agreement, OnRandomScopes) {
   EXPECT_GT(faulty, count / 5);
   EXPECT_GT(count - faulty, count / 20);
   EXPECT_GT(clashing, count / 200);
+}
+
+/// Else that they agree would say little.
+TEST(Agreement, IsOfTwoThatShareNoCode) {
+  const auto text_of = [](const std::string& name) {
+    std::ifstream file(std::string(DCUOP_SOURCE_DIR) + "/src/superkernel/" + name);
+    EXPECT_TRUE(file) << name;
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  for (const char* name :
+       {"machine.hpp", "machine.cpp", "program.hpp", "program.cpp", "simulate.cpp", "simulate_shape.hpp",
+        "simulate_shape.cpp", "simulate_verdicts.hpp", "simulate_verdicts.cpp"}) {
+    for (const char* of_the_predicates :
+         {"launch.hpp", "clashes.hpp", "plan.hpp", "judge(", "ratio(", "resident_blocks("}) {
+      EXPECT_THAT(text_of(name), ::testing::Not(::testing::HasSubstr(of_the_predicates))) << name;
+    }
+  }
+  for (const char* name : {"judge.cpp", "launch.cpp", "clashes.cpp"}) {
+    for (const char* of_the_simulation : {"machine.hpp", "program.hpp", "simulate"}) {
+      EXPECT_THAT(text_of(name),
+                  ::testing::Not(::testing::HasSubstr("include \"" + std::string(of_the_simulation))));
+    }
+  }
 }
 
 bool has_flags(const Scope& scope) {

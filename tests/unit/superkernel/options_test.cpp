@@ -139,6 +139,11 @@ TEST(NpugraphExOptions, AreWrittenAsTwoDictionaries) {
             "\"super_kernel_debug_options\": {\"debug_sync_all\": 1}");
 }
 
+TEST(NpugraphExOptions, AreQuotedForPython) {
+  EXPECT_EQ(written({{"opt_extend_option", "a\\b\"c"}}, Backend::npugraph_ex),
+            "\"super_kernel_optimize_options\": {\"opt_extend_option\": \"a\\\\b\\\"c\"}");
+}
+
 TEST(Pattern, IsTheWholeNameWithPointsAndStars) {
   EXPECT_EQ(matches_pattern("abc", "abc"), true);
   EXPECT_EQ(matches_pattern("abc", "abcd"), false);
