@@ -190,6 +190,17 @@ std::optional<HandBarrier> hand_barrier(const source::Model& model, const Functi
   return std::nullopt;
 }
 
+/// Under no condition of its function; a loop is taken to run.
+bool is_unconditional(Node call, Node body) {
+  for (Node above = call.parent(); above && above != body; above = above.parent()) {
+    if (above.is("if_statement") || above.is("switch_statement") || above.is("conditional_expression") ||
+        above.is("lambda_expression")) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// How a device function's parameters differ, as the kernels and functions that call it say.
 std::map<std::string, Variance> given(const Sources& sources, const Function& function, int depth) {
   std::map<std::string, Variance> parameters;
@@ -203,8 +214,8 @@ std::map<std::string, Variance> given(const Sources& sources, const Function& fu
     const VarianceTable variance(*caller, source::hip_seeds(), given(sources, *caller, depth + 1));
     for (const Call& call : caller->calls) {
       const auto& callees = sources.model.callees(call);
-      if (std::find(callees.begin(), callees.end(), &function) == callees.end()) {
-        continue;
+      if (callees.size() != 1 || callees.front() != &function) {
+        continue; // another of that name may be meant
       }
       for (std::size_t index = 0; index < call.arguments.size(); ++index) {
         const std::size_t position = source::parameter_index(call, function, index);
@@ -368,9 +379,11 @@ bool Barriers::is_cooperative_sync(const Call& call, const Function& in) const {
   if (call.name == "grid_sync" || call.name == "__ockl_grid_sync") {
     return true;
   }
-  const Node receiver = call.name == "sync"                              ? call.receiver
-                        : !call.arguments.empty() && call.name == "sync" ? call.arguments[0]
-                                                                         : Node();
+  // grid.sync(), cg::sync(grid)
+  const Node receiver = call.name != "sync"      ? Node()
+                        : call.receiver          ? call.receiver
+                        : call.arguments.empty() ? Node()
+                                                 : call.arguments[0];
   if (!receiver) {
     return false;
   }
@@ -394,10 +407,22 @@ bool Barriers::is_grid_barrier(const Call& call, const Function& in) const {
   if (is_cooperative_sync(call, in)) {
     return true;
   }
-  const auto& callees = sources_.model.callees(call);
-  return std::any_of(callees.begin(), callees.end(), [&](const Function* one) {
-    return one != &in && grid_.contains(one) && !one->has_mark("__global__");
-  });
+  return are_all(call, in, [&](const Function& one) { return grid_.contains(&one); });
+}
+
+bool Barriers::are_all(const Call& call, const Function& in,
+                       const std::function<bool(const Function&)>& wanted) const {
+  bool any = false;
+  for (const Function* one : sources_.model.callees(call)) {
+    if (one == &in || one->has_mark("__global__")) {
+      continue;
+    }
+    if (!wanted(*one)) {
+      return false;
+    }
+    any = true;
+  }
+  return any;
 }
 
 bool Barriers::is_block_barrier(const Call& call, const Function& in) const {
@@ -417,17 +442,12 @@ bool Barriers::is_block_barrier(const Call& call, const Function& in) const {
     return is_block && !contains(sources_.model.type_of(call.receiver, in), "thread_block_tile");
   }
   // A device function that waits always makes its call a wait.
-  for (const Function* callee : sources_.model.callees(call)) {
-    if (callee == &in || callee->has_mark("__global__")) {
-      continue;
-    }
-    for (const Call& inner : callee->calls) {
-      if (inner.name == "__syncthreads" && (callee->has_mark("__device__") || callee->is_macro)) {
-        return true;
-      }
-    }
-  }
-  return false;
+  return are_all(call, in, [](const Function& callee) {
+    return (callee.has_mark("__device__") || callee.is_macro) &&
+           std::any_of(callee.calls.begin(), callee.calls.end(), [&](const Call& inner) {
+             return inner.name == "__syncthreads" && is_unconditional(inner.node, callee.body);
+           });
+  });
 }
 
 void check_barriers(const Sources& sources, Findings& findings) {

@@ -1,6 +1,7 @@
 #pragma once
 // Which functions wait for others: the threads of their block, or the blocks of the grid.
 
+#include <functional>
 #include <map>
 #include <string>
 
@@ -32,6 +33,10 @@ class Barriers {
   [[nodiscard]] bool waits_for_grid(const Function& function) const { return grid_.contains(&function); }
 
  private:
+  /// Whether that holds for every function that the call may mean, of which there is one at least: names are all that
+  /// is known of methods.
+  [[nodiscard]] bool are_all(const Call& call, const Function& in,
+                             const std::function<bool(const Function&)>& wanted) const;
   [[nodiscard]] bool is_cooperative_sync(const Call& call, const Function& in) const;
   const Sources& sources_;
   std::map<const Function*, HandBarrier> by_hand_;
