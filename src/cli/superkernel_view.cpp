@@ -260,6 +260,84 @@ Phrase waits_at(const superkernel::SimulatedFault& found) {
   return {"cores wait for blocks that have no core", "已启动的核等待尚未分配到核的块"};
 }
 
+class SimulationView {
+ public:
+  SimulationView(Terminal& terminal, const Scope& scope, const Simulation& simulation,
+                 LanguageOfText language)
+      : terminal_(terminal), scope_(scope), simulation_(simulation), language_(language),
+        zh_(language == LanguageOfText::zh) {
+    for (const Operator& op : scope.operators) {
+      width_ = std::max(width_, display_width(op.name));
+    }
+  }
+
+  void print(const superkernel::Judgement& judgement) {
+    if (!simulation_.faults.empty()) {
+      terminal_.answer(zh_ ? "模拟，逐个算子，假定之前的算子都已结束："
+                           : "simulated, each operator as if those before it had ended:");
+    }
+    for (const superkernel::SimulatedFault& found : simulation_.faults) {
+      print_fault(found);
+    }
+    for (std::size_t i = 0; i < simulation_.runs.size(); ++i) {
+      print_run("kernel " + std::to_string(i + 1), simulation_.runs[i]);
+    }
+    print_agreement(disagreement(scope_, judgement, simulation_));
+  }
+
+ private:
+  void print_fault(const superkernel::SimulatedFault& found) {
+    std::string text = found.waiting.cores.empty() ? "" : cores_text(found.waiting) + " ";
+    text += waits_at(found).in(language_);
+    if (!found.missing.cores.empty()) {
+      text += (zh_ ? "，等待 " : " for ") + cores_text(found.missing);
+    }
+    terminal_.answer("  " + padded(scope_.operators[found.op].name, width_) + "  " + text);
+  }
+
+  void print_run(const std::string& kernel, const superkernel::Run& run) {
+    if (!run.is_started) {
+      terminal_.answer(kernel + (zh_ ? "：未启动" : ": not started"));
+    } else if (run.is_finished) {
+      const std::string time = simulation_.has_all_times ? " (" + microseconds(run.end) + ")" : std::string();
+      terminal_.answer(kernel + (zh_ ? "：全部同时运行，结束" : ": all under way at once, ends") + time);
+    } else {
+      terminal_.answer(kernel + (zh_ ? "：全部同时运行，停住不动：" : ": all under way at once, blocked:"));
+    }
+    for (const superkernel::Blocked& one : run.blocked) {
+      terminal_.answer("  " + cores_text(one.cores) + "  " + place_of(one));
+    }
+  }
+
+  [[nodiscard]] std::string place_of(const superkernel::Blocked& one) const {
+    const std::string& name = scope_.operators[one.op].name;
+    if (one.at == "no core") {
+      return zh_ ? "没有可用的核" : "no core to run on";
+    }
+    if (one.at == "barrier") {
+      return zh_ ? name + " 之后的同步" : "at the barrier behind " + name;
+    }
+    return zh_ ? name + " 的 " + one.at : "at " + one.at + " of " + name;
+  }
+
+  void print_agreement(const std::string& difference) {
+    if (difference.empty()) {
+      terminal_.answer(zh_ ? "规则与模拟一致" : "predicates and simulation agree");
+      return;
+    }
+    const std::string text =
+        zh_ ? "规则与模拟不一致，请报告：" : "predicates and simulation differ, please report it: ";
+    terminal_.answer(terminal_.styled(text + difference, Style::red));
+  }
+
+  Terminal& terminal_;
+  const Scope& scope_;
+  const Simulation& simulation_;
+  LanguageOfText language_;
+  bool zh_;
+  std::size_t width_ = 0;
+};
+
 } // namespace
 
 void print_plan(Terminal& terminal, const Scope& scope, const Plan& plan, const ReportStyle& style) {
@@ -268,54 +346,7 @@ void print_plan(Terminal& terminal, const Scope& scope, const Plan& plan, const 
 
 void print_simulation(Terminal& terminal, const Scope& scope, const Plan& plan, const Simulation& simulation,
                       LanguageOfText language) {
-  const bool zh = language == LanguageOfText::zh;
-  std::size_t width = 0;
-  for (const Operator& op : scope.operators) {
-    width = std::max(width, display_width(op.name));
-  }
-  if (!simulation.faults.empty()) {
-    terminal.answer(zh ? "模拟，逐个算子，假定之前的算子都已结束："
-                       : "simulated, each operator as if those before it had ended:");
-  }
-  for (const superkernel::SimulatedFault& found : simulation.faults) {
-    std::string text = found.waiting.cores.empty() ? "" : cores_text(found.waiting) + " ";
-    text += waits_at(found).in(language);
-    if (!found.missing.cores.empty()) {
-      text += (zh ? "，等待 " : " for ") + cores_text(found.missing);
-    }
-    terminal.answer("  " + padded(scope.operators[found.op].name, width) + "  " + text);
-  }
-  for (std::size_t i = 0; i < simulation.runs.size(); ++i) {
-    const superkernel::Run& run = simulation.runs[i];
-    const std::string kernel = "kernel " + std::to_string(i + 1);
-    const std::string time = simulation.has_all_times ? " (" + microseconds(run.end) + ")" : std::string();
-    if (!run.is_started) {
-      terminal.answer(kernel + (zh ? "：未启动" : ": not started"));
-    } else if (run.is_finished) {
-      terminal.answer(kernel + (zh ? "：全部同时运行，结束" : ": all under way at once, ends") + time);
-    } else {
-      terminal.answer(kernel + (zh ? "：全部同时运行，停住不动：" : ": all under way at once, blocked:"));
-    }
-    for (const superkernel::Blocked& one : run.blocked) {
-      const std::string& name = scope.operators[one.op].name;
-      std::string where = zh ? name + " 的 " + one.at : "at " + one.at + " of " + name;
-      if (one.at == "no core") {
-        where = zh ? "没有可用的核" : "no core to run on";
-      } else if (one.at == "barrier") {
-        where = zh ? name + " 之后的同步" : "at the barrier behind " + name;
-      }
-      terminal.answer("  " + cores_text(one.cores) + "  " + where);
-    }
-  }
-  const std::string difference = disagreement(scope, plan.judgement, simulation);
-  if (difference.empty()) {
-    terminal.answer(zh ? "规则与模拟一致" : "predicates and simulation agree");
-  } else {
-    terminal.answer(terminal.styled(
-        (zh ? "规则与模拟不一致，请报告：" : "predicates and simulation differ, please report it: ") +
-            difference,
-        Style::red));
-  }
+  SimulationView(terminal, scope, simulation, language).print(plan.judgement);
 }
 
 } // namespace dcuop::cli

@@ -28,6 +28,7 @@ template <typename Value, std::size_t count>
 std::optional<Value> one_of(TableReader& table, std::string_view key,
                             const std::array<Named<Value>, count>& all) {
   std::vector<std::string> names;
+  names.reserve(count);
   for (const auto& named : all) {
     names.emplace_back(named.name);
   }

@@ -152,6 +152,7 @@ std::vector<Kernel> kernels_of(const Scope& scope, const Options& options) {
   }
   for (Kernel& kernel : kernels) {
     std::vector<Layout> layouts;
+    layouts.reserve(kernel.operators.size());
     for (const std::size_t index : kernel.operators) {
       layouts.push_back(layout_of(scope, scope.operators[index], kernel.is_fused));
     }

@@ -303,7 +303,9 @@ class Picture {
 
   void draw_axis() {
     const double step = tick_step(end_);
-    for (double time = 0; time <= end_ + step * 1e-6; time += step) {
+    const int ticks = static_cast<int>(end_ / step + 1e-6);
+    for (int tick = 0; tick <= ticks; ++tick) {
+      const double time = tick * step;
       line(x(time), 56, x(time), bottom_, "grid");
       if (simulation_.has_all_times) {
         text(x(time), bottom_ + 15, "faint small", time_text(time), " text-anchor=\"middle\"");
