@@ -57,7 +57,12 @@ std::vector<std::string> arguments_at(std::string_view text, std::size_t open) {
 
 class BindCheck {
  public:
-  explicit BindCheck(const Subject& subject) : subject_(subject) {}
+  explicit BindCheck(const Subject& subject) : subject_(subject) {
+    for (const source::Declared& one : subject.model.declared()) {
+      const auto at = one.scope.rfind("::");
+      members_[at == std::string::npos ? one.scope : one.scope.substr(at + 2)].push_back(&one);
+    }
+  }
 
   void run() {
     for (const auto& file : subject_.model.files()) {
@@ -185,12 +190,11 @@ class BindCheck {
     std::erase_if(name, [](char c) { return c == '*' || c == '&'; });
     name = plain_name(plain_type(name));
     std::vector<const source::Declared*> members;
-    for (const source::Declared& one : subject_.model.declared()) {
-      const bool mine = one.scope == name || one.scope.ends_with("::" + name);
-      if (mine && one.file->directory == function.file->directory &&
+    for (const source::Declared* one : members_[name]) {
+      if (one->file->directory == function.file->directory &&
           std::none_of(members.begin(), members.end(),
-                       [&one](const auto* other) { return other->name == one.name; })) {
-        members.push_back(&one);
+                       [one](const auto* other) { return other->name == one->name; })) {
+        members.push_back(one);
       }
     }
     if (members.empty()) {
@@ -276,6 +280,7 @@ class BindCheck {
   }
 
   const Subject& subject_;
+  std::map<std::string, std::vector<const source::Declared*>> members_; ///< by class
 };
 
 } // namespace

@@ -48,7 +48,17 @@ void read_marks(Kernel& kernel) {
 /// KERNEL_TASK_TYPE_DEFAULT(type) and KERNEL_TASK_TYPE(key, type) in a file: in a function, or for all of the file.
 class TypeReader {
  public:
-  explicit TypeReader(std::vector<Kernel>& kernels) : kernels_(kernels) {}
+  explicit TypeReader(std::vector<Kernel>& kernels) {
+    for (Kernel& kernel : kernels) {
+      std::set<const File*> files = {kernel.function->file};
+      for (const Function* function : kernel.reached) {
+        files.insert(function->file);
+      }
+      for (const File* file : files) {
+        kernels_of_[file].push_back(&kernel);
+      }
+    }
+  }
 
   void read(const File& file) {
     for (const auto& tree : file.trees) {
@@ -80,7 +90,8 @@ class TypeReader {
       return;
     }
     const bool inside = static_cast<bool>(enclosing(node, "function_definition"));
-    for (Kernel& kernel : kernels_) {
+    for (Kernel* one_of : kernels_of_[&file]) {
+      Kernel& kernel = *one_of;
       const auto holds = [&](const Function* one) {
         return one->file == &file && one->node.begin() <= node.begin() && node.end() <= one->node.end();
       };
@@ -99,7 +110,7 @@ class TypeReader {
     }
   }
 
-  std::vector<Kernel>& kernels_;
+  std::map<const File*, std::vector<Kernel*>> kernels_of_; ///< that have code in it
 };
 
 /// Of a kernel whose type is not said: what its code asks for.
