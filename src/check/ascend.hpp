@@ -49,6 +49,9 @@ inline std::string to_text(Sides side) {
 }
 inline constexpr Sides each_side[] = {aic, aiv};
 
+/// The host code of the kernel's operator calls SetScheduleMode(1).
+[[nodiscard]] bool sets_batch_mode(const Subject& subject, const Kernel& kernel);
+
 void check_sync_all(const Subject& subject);                               ///< R1
 void check_flags(const Subject& subject);                                  ///< R2, R3, R9
 void check_pairs(const Subject& subject);                                  ///< R4

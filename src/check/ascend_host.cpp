@@ -31,6 +31,11 @@ class HostCheck {
     }
   }
 
+  [[nodiscard]] bool sets_batch_mode(const Kernel& kernel) const {
+    const auto found = hosts_.find(operator_root(kernel.function->file->path));
+    return found != hosts_.end() && found->second.sets_batch_mode;
+  }
+
   void run() {
     for (const Kernel& kernel : subject_.kernels) {
       if (kernel.is_entry) {
@@ -205,6 +210,10 @@ class SinkCheck {
 };
 
 } // namespace
+
+bool sets_batch_mode(const Subject& subject, const Kernel& kernel) {
+  return HostCheck(subject).sets_batch_mode(kernel);
+}
 
 void check_host(const Subject& subject) {
   HostCheck(subject).run();

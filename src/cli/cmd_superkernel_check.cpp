@@ -11,6 +11,7 @@
 #include "check_view.hpp"
 #include "sarif.hpp"
 #include "superkernel_group.hpp"
+#include "superkernel_sources.hpp"
 
 #include "dcuop/check/superkernel.hpp"
 #include "dcuop/support/files.hpp"
@@ -27,31 +28,14 @@ struct Request {
   bool sarif = false;
 };
 
-check::SuperKernelRequest request_of(Context& context, const Request& request, const std::string& target) {
-  check::SuperKernelRequest one;
-  const auto path = absolute_from(target, context.working_directory);
-  const auto identity = target.empty() ? std::nullopt : identity_of(path);
-  if (!identity) {
-    throw Error(ExitCode::usage, target + " is not there", "name a directory of sources, or one of them");
-  }
-  one.directory = identity->is_directory() ? path : path.parent_path();
-  one.files = identity->is_directory() ? check::source_files(path) : std::vector{path};
-  if (one.files.empty()) {
-    throw Error(ExitCode::usage, target + " holds no sources (C++ or Python)",
-                "name a directory of operators");
-  }
-  for (const std::string& directory : request.include_dirs) {
-    one.include_dirs.push_back(absolute_from(directory, context.working_directory));
-  }
-  one.product = request.product;
-  one.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
-  return one;
-}
-
 ExitCode run(Context& context, const Request& request) {
   std::vector<check::Report> reports;
   for (const std::string& target : request.targets) {
-    reports.push_back(check::check_superkernel(request_of(context, request, target)));
+    check::SuperKernelRequest one = superkernel_request(context, {target}, request.product);
+    for (const std::string& directory : request.include_dirs) {
+      one.include_dirs.push_back(absolute_from(directory, context.working_directory));
+    }
+    reports.push_back(check::check_superkernel(one));
   }
   return answer_reports(context, reports, request.sarif);
 }
@@ -65,6 +49,30 @@ constexpr const char* examples =
     "  // dcuop: allow(DCU845) always launched with all cores";
 
 } // namespace
+
+check::SuperKernelRequest superkernel_request(const Context& context, const std::vector<std::string>& targets,
+                                              std::optional<Product> product) {
+  check::SuperKernelRequest request;
+  for (const std::string& target : targets) {
+    const auto path = absolute_from(target, context.working_directory);
+    const auto identity = target.empty() ? std::nullopt : identity_of(path);
+    if (!identity) {
+      throw Error(ExitCode::usage, target + " is not there", "name a directory of sources, or one of them");
+    }
+    if (request.directory.empty()) {
+      request.directory = identity->is_directory() ? path : path.parent_path();
+    }
+    const auto files = identity->is_directory() ? check::source_files(path) : std::vector{path};
+    if (files.empty()) {
+      throw Error(ExitCode::usage, target + " holds no sources (C++ or Python)",
+                  "name a directory of operators");
+    }
+    request.files.insert(request.files.end(), files.begin(), files.end());
+  }
+  request.product = product;
+  request.threads = std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
+  return request;
+}
 
 void add_superkernel_check(Commands& commands, CLI::App& group) {
   auto request = std::make_shared<Request>();

@@ -11,6 +11,7 @@
 #include "report_text.hpp"
 #include "sarif.hpp"
 #include "superkernel_group.hpp"
+#include "superkernel_sources.hpp"
 #include "superkernel_view.hpp"
 
 #include "dcuop/superkernel/plan.hpp"
@@ -24,6 +25,7 @@ namespace {
 struct PlanRequest {
   std::string scope;
   std::string svg;
+  std::vector<std::string> sources;
   bool simulate = false;
   bool sarif = false;
 };
@@ -38,9 +40,30 @@ void write_timeline(Context& context, const PlanRequest& request, const superker
       (simulation.has_all_times ? "" : " (to no scale: not every operator has times_us)"));
 }
 
+/// What the file leaves open is asked of the operators' sources.
+superkernel::Scope scope_of(Context& context, const PlanRequest& request) {
+  const fs::path file = absolute_from(request.scope, context.working_directory);
+  if (request.sources.empty()) {
+    return superkernel::read_scope(file);
+  }
+  superkernel::Scope scope = superkernel::read_scope(file, superkernel::KernelTypes::from_sources);
+  const check::FilledScope filled =
+      check::fill_from_sources(superkernel_request(context, request.sources, scope.platform.product), scope);
+  for (const auto& one : filled.read) {
+    context.terminal.remark(one.op + ": " + one.kernel);
+  }
+  for (const auto& one : filled.scalars) {
+    context.terminal.remark(one.op + ": scalars of global memory in a loop (" + one.kernel +
+                            "); gm.reads and gm.writes say which option helps");
+  }
+  for (const std::string& name : filled.unread) {
+    context.terminal.remark(name + ": the sources have no kernel of that name, or several");
+  }
+  return scope;
+}
+
 ExitCode run_plan(Context& context, const PlanRequest& request) {
-  const superkernel::Scope scope =
-      superkernel::read_scope(absolute_from(request.scope, context.working_directory));
+  const superkernel::Scope scope = scope_of(context, request);
   const superkernel::Plan plan = superkernel::make_plan(scope);
   std::optional<superkernel::Simulation> simulation;
   if (request.simulate || !request.svg.empty()) {
@@ -70,6 +93,8 @@ constexpr const char* footer =
     "  dcuop superkernel plan scope.toml               launch, verdicts, fixes, options, what it saves\n"
     "  dcuop superkernel plan scope.toml --simulate    who waits for whom\n"
     "  dcuop superkernel plan scope.toml --svg t.svg   cores by time, as a picture\n"
+    "  dcuop superkernel plan scope.toml --sources ops what the scope leaves open, from the kernels below "
+    "ops\n"
     "  dcuop superkernel plan scope.toml --json        the fields are in docs/json.md\n"
     "\n"
     "docs/superkernel.example.toml has every key of a scope. Exit 1: an operator waits for ever or computes\n"
@@ -88,6 +113,9 @@ void add_superkernel_plan(Commands& commands, CLI::App& group) {
       ->type_name("");
   plan->add_flag("--simulate", request->simulate, "Run the cores as state machines: who waits for whom");
   plan->add_option("--svg", request->svg, "Write the simulated timeline as a picture")->type_name("FILE");
+  plan->add_option("--sources", request->sources,
+                   "Directories of the operators: what the scope leaves open is read from their kernels")
+      ->type_name("DIR");
   add_sarif_option(*plan, request->sarif);
   commands.run(plan, [request](Context& context) { return run_plan(context, *request); });
 }

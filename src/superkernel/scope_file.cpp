@@ -179,7 +179,7 @@ void note_given(const TomlNode& node, const std::string& prefix, Operator& op) {
   }
 }
 
-Operator operator_of(TableReader& table) {
+Operator operator_of(TableReader& table, KernelTypes types) {
   Operator op;
   op.place = table.node().place;
   const auto name = table.text("name");
@@ -198,7 +198,9 @@ Operator operator_of(TableReader& table) {
   op.name = required(table, "name", name);
   op.op_type = op_type.value_or(op.name);
   op.kernel = kernel.value_or(op.op_type);
-  op.type = required(table, "kernel_type", type);
+  // A type that allows every fact, until the sources say which it is.
+  op.type = types == KernelTypes::from_sources ? type.value_or(KernelType::mix_aic_1_2)
+                                               : required(table, "kernel_type", type);
   op.block_num = required(table, "block_num", block_num);
   for (const auto& [key, read] : tables) {
     if (const TomlNode* node = table.node().find(key)) {
@@ -323,7 +325,7 @@ void check_events(const TomlFile& file, const Scope& scope) {
   }
 }
 
-Scope scope_of(const TomlFile& file) {
+Scope scope_of(const TomlFile& file, KernelTypes types) {
   TableReader table(file, file.root(), "the scope");
   Scope scope;
   scope.file = file.path();
@@ -341,7 +343,7 @@ Scope scope_of(const TomlFile& file) {
   scope.platform = platform_of(TableReader(file, *platform, "[platform]"));
   read_options(table, options, debug_options, scope);
   for (TableReader& op : operators) {
-    scope.operators.push_back(operator_of(op));
+    scope.operators.push_back(operator_of(op, types));
   }
   if (scope.operators.empty() || scope.operators.size() > most_operators) {
     table.fail(table.node().find("operator"),
@@ -356,12 +358,12 @@ Scope scope_of(const TomlFile& file) {
 
 } // namespace
 
-Scope read_scope(const fs::path& file) {
-  return scope_of(TomlFile::read(file));
+Scope read_scope(const fs::path& file, KernelTypes types) {
+  return scope_of(TomlFile::read(file), types);
 }
 
 Scope parse_scope(const fs::path& file, const std::string& content) {
-  return scope_of(TomlFile::parse(file, content));
+  return scope_of(TomlFile::parse(file, content), KernelTypes::required);
 }
 
 } // namespace dcuop::superkernel

@@ -151,3 +151,93 @@ def test_mistakes_in_the_command(run, tmp_path):
     assert missing.rc == 2 and "is not there" in missing.stderr
     product = run("superkernel", "check", str(tmp_path), "--product", "A9")
     assert product.rc == 2 and "A9" in product.stderr
+
+
+SCOPE = """
+backend = "ge"
+platform = { product = "A3", aic = 24, aiv = 48 }
+[[operator]]
+name = "hc_pre"
+op_type = "HcPre"
+block_num = 20
+[[operator]]
+name = "matmul_b"
+op_type = "MatmulB"
+block_num = 24
+[[operator]]
+name = "add_c"
+kernel_type = "AIV_ONLY"
+block_num = 48
+"""
+
+HC_PRE = """extern "C" __global__ __aicore__ void hc_pre(GM_ADDR x, int32_t n) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  GlobalTensor<int32_t> offsets;
+  WaitPreTaskEnd();
+  for (int32_t i = 0; i < n; ++i) {
+    offsets.SetValue(i, i);
+  }
+  SyncAll();
+  SyncAll();
+}
+"""
+
+MATMUL_B = """extern "C" __global__ __aicore__ void matmul_b(GM_ADDR x) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);
+  if ASCEND_IS_AIV {
+    if (GetSubBlockIdx() == 0) {
+      CrossCoreSetFlag<2, PIPE_MTE3>(3);
+    }
+  }
+  if ASCEND_IS_AIC {
+    CrossCoreWaitFlag(3);
+  }
+}
+"""
+
+
+@pytest.fixture
+def described(tmp_path: Path) -> Path:
+    for name, text in (("hc_pre", HC_PRE), ("matmul_b", MATMUL_B)):
+        kernel = tmp_path / "ops" / name / "op_kernel" / f"{name}.cpp"
+        kernel.parent.mkdir(parents=True)
+        kernel.write_text(text, encoding="utf-8")
+    host = tmp_path / "ops" / "hc_pre" / "op_host"
+    host.mkdir()
+    (host / "tiling.cpp").write_text("void T(gert::TilingContext* c) { c->SetScheduleMode(1); }\n", encoding="utf-8")
+    (tmp_path / "scope.toml").write_text(SCOPE, encoding="utf-8")
+    return tmp_path
+
+
+def test_plan_takes_from_sources_what_the_scope_leaves_open(run, described):
+    scope, ops = str(described / "scope.toml"), str(described / "ops")
+    answer = run("superkernel", "plan", scope, "--sources", ops)
+    assert answer.rc == 1
+    assert "hc_pre    AIV 20  HANGS: SyncAll() waits for 48 vector cores, 20 enter (hc_pre.cpp:8)" in answer.stdout
+    assert "matmul_b  1:1 24  HANGS: 1:1 operator under a 1:2 launch, hard sync only on AIV0 (matmul_b.cpp:5)" in answer.stdout
+    assert "hc_pre: hc_pre/op_kernel/hc_pre.cpp:1" in answer.stderr
+    assert "hc_pre: scalars of global memory in a loop (hc_pre.cpp:6)" in answer.stderr
+    assert "add_c: the sources have no kernel of that name" in answer.stderr
+    alone = run("superkernel", "plan", scope)
+    assert alone.rc == 2 and "no 'kernel_type'" in alone.stderr
+
+
+def test_what_the_scope_gives_wins_over_the_sources(run, described):
+    scope = described / "scope.toml"
+
+    def errors() -> set:
+        answer = run("superkernel", "plan", str(scope), "--sources", str(described / "ops"), "--json")
+        return {one["rule"] for one in json.loads(answer.stdout)["findings"] if one["severity"] == "error"}
+
+    assert len(errors()) == 2
+    given = SCOPE.replace('op_type = "HcPre"\n', 'op_type = "HcPre"\nsync = { all = "none" }\n')
+    given = given.replace('op_type = "MatmulB"\n', 'op_type = "MatmulB"\nsync = { pair_guarded = false }\n')
+    scope.write_text(given, encoding="utf-8")
+    assert errors() == set()
+
+
+def test_a_type_that_neither_says_is_a_mistake(run, described):
+    kernel = described / "ops" / "matmul_b" / "op_kernel" / "matmul_b.cpp"
+    kernel.write_text(MATMUL_B.replace("  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);\n", ""), encoding="utf-8")
+    answer = run("superkernel", "plan", str(described / "scope.toml"), "--sources", str(described / "ops"))
+    assert answer.rc == 2 and "matmul_b has no kernel_type, and matmul_b does not say one" in answer.stderr

@@ -128,8 +128,11 @@ inline constexpr std::uint32_t most_cores = 1024;
 inline constexpr std::uint32_t most_operators = 512;
 inline constexpr std::uint32_t most_syncs = 64; ///< of one kind, in one operator
 
+/// Whether each operator must have a kernel_type: one that is left out stands as MIX_AIC_1_2, is not among `given`, and
+/// is whoever's to fill in who reads the sources.
+enum class KernelTypes { required, from_sources };
 /// Throws Error(usage) with the place: not TOML, an unknown key or value, a fact that contradicts the kernel type.
-[[nodiscard]] Scope read_scope(const std::filesystem::path& file);
+[[nodiscard]] Scope read_scope(const std::filesystem::path& file, KernelTypes types = KernelTypes::required);
 /// The same of what a file would hold.
 [[nodiscard]] Scope parse_scope(const std::filesystem::path& file, const std::string& content);
 
