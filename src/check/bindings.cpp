@@ -68,7 +68,8 @@ class BindingCheck {
     }
     std::vector<std::pair<const source::Parameter*, TensorUse>> tensors;
     for (std::size_t index = 0; index < function.parameters.size(); ++index) {
-      if (is_tensor(function.parameters[index].type)) {
+      const std::string& type = function.parameters[index].type;
+      if (is_tensor(type) || is_tensor_list(type)) {
         const TensorUse use = uses_.of(function, index, true);
         if (use.data) {
           tensors.emplace_back(&function.parameters[index], use);

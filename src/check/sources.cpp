@@ -90,6 +90,14 @@ bool is_tensor(std::string_view type) {
          (at == 0 || std::string_view(": <").find(type[at - 1]) != std::string_view::npos);
 }
 
+bool is_tensor_list(std::string_view type) {
+  const auto outer = type.find('<');
+  const bool nested = outer != std::string_view::npos && contains(type.substr(outer + 1), "<");
+  return !nested && (contains(type, "TensorList") ||
+                     (contains_any(type, {"vector<", "ArrayRef<", "array<"}) && contains(type, "Tensor") &&
+                      !contains_any(type, {"TensorOptions", "TensorArg", "TensorImpl"})));
+}
+
 Sources::Sources(const Request& asked, const source::Model& read) : request(asked), model(read) {
   for (const auto& function : model.functions()) {
     if (function->has_mark("__global__")) {
@@ -193,12 +201,24 @@ const std::vector<const Function*>& Sources::reached_from(const Function& functi
 }
 
 bool Sources::hands_memory_on(const Function& function) const {
-  return launches_something(function) || any_call(function, [&](const Call& call) {
-           return model.callees(call).empty() && !call.receiver &&
-                  contains_any(call.name, {"launch", "Launch", "kernel", "forward", "run"}) &&
-                  std::any_of(call.arguments.begin(), call.arguments.end(),
-                              [](Node one) { return contains(one.text(), "data_ptr"); });
-         });
+  if (launches_something(function)) {
+    return true;
+  }
+  for (const Function* one : reached_from(function)) {
+    const bool takes_memory = contains(one->body.text(), "data_ptr");
+    for (const Call& call : one->calls) {
+      if (!takes_memory || !model.callees(call).empty() || call.receiver) {
+        continue;
+      }
+      const bool directly = std::any_of(call.arguments.begin(), call.arguments.end(),
+                                        [](Node argument) { return contains(argument.text(), "data_ptr"); });
+      if (contains_any(call.name, {"launch", "Launch", "kernel"}) ||
+          (directly && contains_any(call.name, {"forward", "run"}))) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 bool Sources::is_program(const File& file) const {

@@ -138,5 +138,7 @@ std::size_t apply_allowances(const source::Model& model, const Request& request,
 /// The nearest node above of that type, or nothing.
 [[nodiscard]] Node enclosing(Node node, std::string_view type);
 [[nodiscard]] bool is_tensor(std::string_view type);
+/// Of several: at::TensorList, std::vector<at::Tensor>; not lists of lists.
+[[nodiscard]] bool is_tensor_list(std::string_view type);
 
 } // namespace dcuop::check

@@ -71,16 +71,17 @@ Method method_of(Node identifier) {
     if (above.is("field_expression") && node.field() == "argument") {
       const Node call = above.parent().is("call_expression") ? above.parent() : Node();
       const std::string name = source::last_name(above);
-      const bool unwraps =
-          is_any_of(name, {"value", "get", "operator->", "contiguous", "detach", "view", "reshape", "flatten",
-                           "squeeze", "unsqueeze", "tensor", "options", "storage", "unsafeGetTensorImpl"});
+      const bool unwraps = is_any_of(name, {"value", "get", "operator->", "at", "front", "back", "contiguous",
+                                            "detach", "view", "reshape", "flatten", "squeeze", "unsqueeze",
+                                            "tensor", "options", "storage", "unsafeGetTensorImpl"});
       if (unwraps && call && call.parent().is("field_expression") && name != "contiguous") {
         node = call;
         continue;
       }
       return {name, call};
     }
-    if (above.is("pointer_expression") || above.is("parenthesized_expression")) {
+    const bool element = above.is("subscript_expression") && node.field() == "argument";
+    if (above.is("pointer_expression") || above.is("parenthesized_expression") || element) {
       node = above;
       continue;
     }
@@ -100,6 +101,10 @@ bool compares(Node node) {
 
 /// Compared with a call of the same kind on something else.
 bool is_compared(Node node, std::string_view name, std::initializer_list<std::string_view> methods) {
+  Node own = node; // list[0] of list[0].device(): list[1] is something else
+  while (own.parent().is("subscript_expression") && own.field() == "argument") {
+    own = own.parent();
+  }
   for (Node above = node.parent(); above && !above.type().ends_with("statement"); above = above.parent()) {
     if (!compares(above)) {
       continue;
@@ -107,7 +112,8 @@ bool is_compared(Node node, std::string_view name, std::initializer_list<std::st
     bool found = false;
     above.each([&](Node one) {
       if (one.is("field_expression") && is_any_of(source::last_name(one), methods) &&
-          source::base_name(one.child("argument")) != name) {
+          (source::base_name(one.child("argument")) != name ||
+           (own != node && one.child("argument") != own))) {
         found = true;
       }
     });

@@ -11,14 +11,34 @@ void multi_scale_(std::vector<at::Tensor> tensors, double factor) {
   std::vector<float*> pointers;
   std::vector<int64_t> sizes;
   for (const auto& t : tensors) {
-    TORCH_CHECK(t.is_cuda() && t.device() == tensors[0].device(), "devices");
-    TORCH_CHECK(t.is_non_overlapping_and_dense(), "dense");
+    TORCH_CHECK(t.is_cuda() && t.device() == tensors[0].device(), "devices"); //! without DCU901
+    TORCH_CHECK(t.is_non_overlapping_and_dense(), "dense"); //! without DCU903
     TORCH_CHECK(t.scalar_type() == at::kFloat, "dtype");
     pointers.push_back(t.data_ptr<float>());
     sizes.push_back(t.numel());
   }
   const c10::OptionalDeviceGuard guard(device_of(tensors[0]));
   multi_scale_launch(pointers.data(), sizes.data(), tensors.size(), factor, c10::hip::getCurrentHIPStream());
+}
+
+static void check_list(at::TensorList list, const char* name) {
+  TORCH_CHECK(list.size() == 2, name, ": two tensors");
+  for (const at::Tensor& one : list) {
+    TORCH_CHECK(one.is_cuda(), name, ": device"); //! without DCU901
+    TORCH_CHECK(one.is_contiguous() && one.sizes() == list[0].sizes(), name, ": memory"); //! without DCU903
+  }
+}
+
+void swap_(at::TensorList pair) {
+  check_list(pair, "pair");
+  TORCH_CHECK(pair[0].device() == pair[1].device() && !pair[0].is_alias_of(pair[1]), "devices and memory");
+  if (pair[0].numel() == 0) {
+    return;
+  }
+  const c10::OptionalDeviceGuard guard(device_of(pair[0]));
+  float* pointers[] = {pair[0].data_ptr<float>(), pair.at(1).data_ptr<float>()};
+  const int64_t sizes[] = {pair[0].numel(), pair[1].numel()};
+  multi_scale_launch(pointers, sizes, 2, -1, c10::hip::getCurrentHIPStream());
 }
 
 at::Tensor add_bias(const at::Tensor& x, const c10::optional<at::Tensor>& bias) {
@@ -45,5 +65,6 @@ at::Tensor add_bias(const at::Tensor& x, const c10::optional<at::Tensor>& bias) 
 
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("multi_scale_", &multi_scale_);
+  m.def("swap_", &swap_);
   m.def("add_bias", &add_bias, py::arg("x"), py::arg("bias") = py::none());
 }
