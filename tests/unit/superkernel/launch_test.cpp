@@ -109,6 +109,25 @@ TEST(Launch, FullCoresForEachOperatorOnNpugraphEx) {
   EXPECT_EQ(judge(scope).segments.front().ended_by, Segment::Why::each_alone);
 }
 
+// Which cores enter an operator ------------------------------------------------------------------------------------
+
+std::vector<std::pair<std::uint32_t, std::uint32_t>> entering(const std::vector<Operator>& operators) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> cores;
+  for (const Verdict& verdict : judge(a_scope(operators)).operators) {
+    cores.emplace_back(verdict.aic, verdict.aiv);
+  }
+  return cores;
+}
+
+TEST(Entering, BlocksBelowTheCountWithEveryVectorCoreOfThem) {
+  using Cores = std::pair<std::uint32_t, std::uint32_t>;
+  EXPECT_THAT(entering({mix_1_1("a", 20), mix_1_2("b", 24), aic("c", 7), aiv("d", 45)}),
+              ElementsAre(Cores(20, 40), Cores(24, 48), Cores(7, 0), Cores(0, 45)))
+      << "1:2 x 24: a 1:1 operator gets both vector cores of a block";
+  EXPECT_THAT(entering({mix_1_2("a", 12), aic("b", 24)}), ElementsAre(Cores(12, 12), Cores(24, 0)))
+      << "1:1 x 24: a 1:2 operator gets one";
+}
+
 // Splits -----------------------------------------------------------------------------------------------------------
 
 std::vector<std::vector<std::size_t>> kernels(const Scope& scope) {
