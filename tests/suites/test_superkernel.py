@@ -97,6 +97,22 @@ def test_json_says_who_hangs_and_what_mends_it(run, scope):
     assert [finding["rule"] for finding in plan["findings"]] == ["DCU801"]
 
 
+def keys_of(value):
+    if isinstance(value, dict):
+        return set(value) | set().union(*map(keys_of, value.values()))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def test_every_field_is_in_the_docs(run):
+    plan = run("superkernel", "plan", EXAMPLE, "--simulate", "--json").json
+    del plan["options"]["values"], plan["findings"]  # keys are options; as the doctor's
+    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
+    section = page[page.index("## `dcuop superkernel plan") :]
+    section = section[: section.index("\n## ", 3)]
+    named = {re.sub(r"\W", "", word) for word in re.findall(r"`([^`]+)`", section)}
+    assert keys_of(plan) - named - {"schema"} == set()
+
+
 def test_the_recommended_options_mend_it(run, scope):
     advised = run("superkernel", "plan", scope(), "--json").json["options"]["text"]
     answer = run("superkernel", "plan", scope(options=advised))
