@@ -111,6 +111,9 @@ void read_define(Cursor& cursor, Directive& directive) {
       inside.at += 1;
       inside.at = std::min(inside.at, inside.end);
     }
+    if (cursor.text.compare(inside.at, 3, "...") == 0) {
+      macro.parameters.emplace_back("__VA_ARGS__");
+    }
     cursor.at = std::min(close + 1, cursor.end);
   }
   cursor.skip();

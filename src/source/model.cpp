@@ -332,7 +332,9 @@ const std::vector<const Function*>& Model::callees(const Call& call) const {
 std::size_t parameter_index(const Call& call, const Function& callee, std::size_t argument) {
   const std::size_t index = argument + (call.name == "apply" && callee.name == "forward" ? 1 : 0);
   const auto& parameters = callee.parameters;
-  const bool pack = !parameters.empty() && parameters.back().type.find("...") != std::string::npos;
+  // A macro that is given more than it names is variadic.
+  const bool pack =
+      !parameters.empty() && (callee.is_macro || parameters.back().type.find("...") != std::string::npos);
   return pack ? std::min(index, parameters.size() - 1) : index;
 }
 
