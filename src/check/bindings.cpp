@@ -137,7 +137,8 @@ class BindingCheck {
 
   void conversions(const Function& function, const source::Parameter& parameter) {
     const auto names = aliases_of(function, parameter.name);
-    const Offset launch = sources_.launch_offset(function);
+    const Node first = sources_.first_launch(function);
+    const Offset launch = first ? first.begin() : nowhere;
     for (const Call& call : function.calls) {
       const bool converts = is_any_of(call.name, {"contiguous", "to", "float", "half", "bfloat16", "toType",
                                                   "cuda", "hip", "type", "double"});

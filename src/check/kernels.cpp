@@ -91,7 +91,9 @@ class KernelCheck {
         bool by_index = false;
         node.child("indices").each(
             [&](Node one) { by_index = by_index || (one.is("identifier") && one.text() == name); });
-        used = used || (parameter != nullptr && contains(parameter->type, "*") && by_index);
+        const bool memory = parameter != nullptr &&
+                            (contains(parameter->type, "*") || node.child("argument").is("field_expression"));
+        used = used || (memory && by_index);
       }
     });
     if (used && !compared && !kernel.node.is_damaged() && !sized_exactly(kernel)) {

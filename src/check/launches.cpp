@@ -189,9 +189,32 @@ class LaunchCheck {
                  node.child("argument").text().size() <= 2;
       } else if (node.is("call_expression")) {
         thinks = thinks || asks_for_emptiness(node);
+      } else if (node.is("condition_clause")) {
+        thinks = thinks || is_true_unless_empty(node, function);
       }
     });
     return thinks;
+  }
+
+  /// if (x.numel()), if (rows && columns): a count as a truth.
+  static bool is_true_unless_empty(Node condition, const Function& function) {
+    if (condition.is("condition_clause") || condition.is("parenthesized_expression")) {
+      return condition.first() && is_true_unless_empty(condition.first(), function);
+    }
+    if (condition.is("binary_expression") && is_any_of(condition.child("operator").text(), {"&&", "||"})) {
+      return is_true_unless_empty(condition.child("left"), function) ||
+             is_true_unless_empty(condition.child("right"), function);
+    }
+    if (condition.is("call_expression")) {
+      return is_any_of(source::last_name(condition.child("function")), {"numel", "size", "sym_numel"});
+    }
+    bool counts = false;
+    function.body.each([&](Node node) {
+      counts = counts || (condition.is("identifier") && node.is("init_declarator") &&
+                          source::declared_name(node).text() == condition.text() &&
+                          contains_any(node.child("value").text(), {"numel", "size("}));
+    });
+    return counts;
   }
 
   /// x.empty(), std::max(blocks, 1).

@@ -166,18 +166,18 @@ const std::vector<const LaunchSite*>& Sources::launches_of(const std::string& ke
   return found == launches_of_.end() ? none : found->second;
 }
 
-Offset Sources::launch_offset(const Function& function) const {
+Node Sources::first_launch(const Function& function) const {
   for (const Call& call : function.calls) {
     if (!call.launch.empty() || is_launch_function(call.name)) {
-      return call.at();
+      return call.node;
     }
     for (const Function* callee : model.callees(call)) {
       if (callee != &function && launching_.contains(callee)) {
-        return call.at();
+        return call.node;
       }
     }
   }
-  return nowhere;
+  return {};
 }
 
 const std::vector<const Function*>& Sources::reached_from(const Function& function) const {

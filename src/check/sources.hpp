@@ -51,8 +51,8 @@ class Sources {
     return launching_.contains(&function);
   }
   [[nodiscard]] const std::set<const Function*>& callers_of(const Function& function) const;
-  /// Of the first call in a function that launches; nowhere when none does.
-  [[nodiscard]] Offset launch_offset(const Function& function) const;
+  /// The first call in a function that launches; nothing when none does.
+  [[nodiscard]] Node first_launch(const Function& function) const;
   /// It launches, or gives memory of tensors to a function that sounds as if it did and is not among the sources.
   [[nodiscard]] bool hands_memory_on(const Function& function) const;
   [[nodiscard]] const std::vector<const LaunchSite*>& launches_in(const Function& function) const;

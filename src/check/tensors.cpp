@@ -240,7 +240,7 @@ class UseReader {
  public:
   UseReader(TensorUses& uses, const Function& function, bool before)
       : uses_(uses), sources_(uses.sources_), function_(function), before_(before),
-        limit_(before ? sources_.launch_offset(function) : nowhere) {}
+        limit_(before ? end_of(sources_.first_launch(function)) : nowhere) {}
 
   TensorUse read(const std::string& name) {
     const auto names = aliases_of(function_, name);
@@ -308,6 +308,9 @@ class UseReader {
     }
   }
 
+  /// What is asked in a launch's arguments is asked before it.
+  static Offset end_of(Node launch) { return launch ? launch.end() : nowhere; }
+
   static bool is_list_of_call(Node list) {
     const Node above = list.parent();
     return (list.is("argument_list") && above.is("call_expression")) ||
@@ -357,8 +360,7 @@ class UseReader {
     const auto& callees = sources_.model.callees(call);
     for (const Function* callee : callees) {
       if (callee != &function_) {
-        take(uses_.of(*callee, source::parameter_index(call, *callee, index), before_),
-             counts || call.at() == limit_);
+        take(uses_.of(*callee, source::parameter_index(call, *callee, index), before_), counts);
       }
     }
     if (!callees.empty() || !counts) {
