@@ -166,9 +166,11 @@ class PollCheck {
     if (condition) {
       judge_reads(condition, changing);
     }
-    // do { v = flag.GetValue(0); } while (v != 1), and a break under such a condition
+    // do { v = flag.GetValue(0); } while (v != 1), and in a loop without an end a break under such a condition
+    const std::string test = one_line(condition.text());
+    const bool is_endless = is_any_of(test, {"", "true", "1", "(true)", "(1)"});
     body.each([&](Node node) {
-      const bool breaks = node.is("if_statement") && leaves_loop(node, loop);
+      const bool breaks = is_endless && node.is("if_statement") && leaves_loop(node, loop);
       if (breaks) {
         judge_reads(node.child("condition"), changing);
         judge_variables(node.child("condition"), body, changing);
@@ -216,12 +218,12 @@ class PollCheck {
         continue;
       }
       bool moves = false;
-      step.event.node.child("arguments").each([&](Node node) {
-        moves = moves || (node.is("identifier") && changing.contains(std::string(node.text())));
-      });
-      step.event.node.child("function").each([&](Node node) {
-        moves = moves || (node.is("identifier") && changing.contains(std::string(node.text())));
-      });
+      const auto look = [&](Node node) {
+        const bool names = node.is("identifier") || node.is("field_identifier");
+        moves = moves || (names && changing.contains(std::string(node.text())));
+      };
+      step.event.node.child("arguments").each(look);
+      step.event.node.child("function").each(look);
       if (!moves) {
         subject_.add("DCU859", step.event, {{"object", step.event.object}});
       }

@@ -232,7 +232,8 @@ bool Cores::spread(const Function& function) {
   return spread_arguments(function) || assignments;
 }
 
-/// Members that are given what differs, and what is assigned where a condition differs.
+/// Members that are given what differs, and variables that say which of a pair this is. What is assigned where a condition
+/// differs is not counted: both ways may assign the same.
 bool Cores::spread_assignments(const Function& function) {
   const auto& table = *tables_.at(&function);
   const std::string owner = names_.class_of(function);
@@ -251,14 +252,6 @@ bool Cores::spread_assignments(const Function& function) {
     }
     Variance variance = initial ? Variance() : table.of(value);
     variance.thread = variance.thread || picks_of_pair(value, function);
-    for (Node above = initial ? Node() : node.parent(); above && above.begin() >= function.body.begin();
-         above = above.parent()) {
-      const auto declared = locals.find(name);
-      const bool is_inner = declared != locals.end() && declared->second.back().at > above.begin();
-      if (above.is("if_statement") && !is_inner && differs(above.child("condition"), function)) {
-        variance |= table.of(above.child("condition"));
-      }
-    }
     if (!variance.any()) {
       return;
     }

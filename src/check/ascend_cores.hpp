@@ -53,7 +53,7 @@ class Cores {
 
   const Names& names_;
   std::map<std::string, Known> members_;    ///< by class
-  std::map<const Function*, Known> locals_; ///< parameters, and what is assigned under conditions
+  std::map<const Function*, Known> locals_; ///< parameters, and indices in a pair
   std::map<const Function*, std::unique_ptr<source::VarianceTable>> tables_;
   std::map<std::string, std::set<std::string>> index_members_, other_members_;
   std::map<const Function*, std::set<std::string>> index_locals_, other_locals_;

@@ -321,19 +321,9 @@ std::string root_object(const Names& names, const Function& function, Node expre
     if (!names.locals_of(function).contains(name)) {
       return name;
     }
-    std::string other;
-    function.body.each([&](Node node) {
-      const bool initial = node.is("init_declarator") && source::declared_name(node).text() == name;
-      const bool assigned = node.is("assignment_expression") && node.child("left").is("identifier") &&
-                            node.child("left").text() == name;
-      if (initial || assigned) {
-        const Node value = node.child(initial ? "value" : "right");
-        const Kind kind = names.kind_of(value, function);
-        if (kind == Kind::global_tensor || kind == Kind::gm_pointer) {
-          other = object_name(value);
-        }
-      }
-    });
+    const auto& aliases = names.aliases_of(function);
+    const auto alias = aliases.find(name);
+    const std::string other = alias == aliases.end() ? std::string() : object_name(alias->second);
     if (other.empty() || other == name) {
       return name;
     }

@@ -97,7 +97,11 @@ class FlagCheck {
     if (*event.flag < 0 || (*event.flag >= most_flags && !is_950())) {
       put(values, "what", "flag " + values["flag"] + " is none of 0 to 15: its upper bits are lost",
           "标志 " + values["flag"] + " 不在 0 到 15 之间：高位被截断");
-      subject_.add("DCU873", event, values);
+      auto& added = subject_.add("DCU873", event, values);
+      const bool may_be_950 = !subject_.request.product && *event.flag >= 0 &&
+                              std::any_of(uses_.begin(), uses_.end(),
+                                          [](const Use& use) { return use.event.mode == std::int64_t{4}; });
+      added.severity = may_be_950 ? Severity::warning : added.severity;
       return;
     }
     if (*event.flag >= first_reserved && *event.flag <= last_reserved) {

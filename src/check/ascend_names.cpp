@@ -226,6 +226,26 @@ Names::locals_of(const Function& function) const {
   return table;
 }
 
+const std::map<std::string, Node, std::less<>>& Names::aliases_of(const Function& function) const {
+  const auto [known, is_new] = local_aliases_.try_emplace(&function);
+  if (!is_new) {
+    return known->second;
+  }
+  std::map<std::string, Node, std::less<>> found;
+  function.body.each([&](Node node) {
+    const bool initial = node.is("init_declarator");
+    if (!initial && !(node.is("assignment_expression") && node.child("left").is("identifier"))) {
+      return;
+    }
+    const Node value = node.child(initial ? "value" : "right");
+    const Kind kind = kind_of(value, function);
+    if (kind == Kind::global_tensor || kind == Kind::gm_pointer) {
+      found[std::string(initial ? source::declared_name(node).text() : node.child("left").text())] = value;
+    }
+  });
+  return local_aliases_[&function] = std::move(found);
+}
+
 Kind Names::kind_of_member(std::string_view name, const Function& function) const {
   for (const std::string& one : with_bases(class_of(function))) {
     const auto members = members_.find(one);

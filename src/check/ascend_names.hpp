@@ -41,6 +41,8 @@ class Names {
   [[nodiscard]] const std::vector<const Function*>& callees(const Call& call, const Function& in) const;
   [[nodiscard]] const std::map<std::string, std::vector<Local>, std::less<>>&
   locals_of(const Function& function) const;
+  /// Local variables that are other names for a tensor or pointer -> what they were given last.
+  [[nodiscard]] const std::map<std::string, Node, std::less<>>& aliases_of(const Function& function) const;
   /// Whether __gm__ stands in a range of the text that a function is in.
   [[nodiscard]] static bool has_gm_mark(const Function& function, Offset begin, Offset end);
 
@@ -64,6 +66,7 @@ class Names {
   std::map<std::string, std::set<Kind>, std::less<>> any_member_; ///< of whatever class
   mutable std::map<std::tuple<const source::Tree*, Offset, Offset>, std::vector<const Function*>> callees_;
   mutable std::map<const Function*, std::map<std::string, std::vector<Local>, std::less<>>> locals_;
+  mutable std::map<const Function*, std::map<std::string, Node, std::less<>>> local_aliases_;
 };
 
 /// "AscendC::SyncAll" and plain names are Ascend C's where the sources define none of their own.

@@ -82,6 +82,11 @@ class Builder {
   }
 
   void loop(Node node, Steps& into) {
+    const std::string test = one_line(node.child("condition").text());
+    if (node.is("do_statement") && is_any_of(test, {"(0)", "(false)"})) { // of a macro that is one statement
+      statement(node.child("body"), into);
+      return;
+    }
     expression(node.child("initializer"), into);
     expression(node.child("right"), into);
     const Node condition = node.child("condition");
@@ -90,7 +95,6 @@ class Builder {
     step.runs_once = node.is("do_statement");
     step.condition = program_.cores.condition(condition, function_);
     step.trips = trips_of(node);
-    const std::string test = one_line(condition.text());
     step.is_endless = !node.is("for_range_loop") && is_any_of(test, {"", "true", "1", "(true)", "(1)"});
     if (!step.runs_once) {
       expression(condition, step.yes);

@@ -18,6 +18,16 @@ class Search {
     while (local.GetValue(0) != 1) {
       local.SetValue(0, 1);
     }
+    while (total_ < wanted) {
+      where_.row += 1;
+      total_ = listGm_.GetValue(where_.row);
+    }
+    for (int32_t round = 0; round < wanted; ++round) {
+      int32_t length = listGm_.GetValue(3);
+      if (length <= 0) {
+        return; // a mistake of the input, and no wait
+      }
+    }
     int32_t count = listGm_.GetValue(0);
     while (count > 0) {
       --count;
@@ -31,6 +41,9 @@ class Search {
   }
   GlobalTensor<int32_t> listGm_;
   TQue<QuePosition::VECIN, 1> queue_;
+  struct Where {
+    int32_t row;
+  } where_;
   int32_t total_ = 0;
 };
 extern "C" __global__ __aicore__ void search(GM_ADDR x) {

@@ -77,3 +77,17 @@ extern "C" __global__ __aicore__ void by_macro(GM_ADDR x) {
   RUN_STAGE(1);
   RUN_STAGE(2);
 }
+#define RUN_ALONE()  \
+  do {               \
+    TPipe pipe;      \
+    Stage op;        \
+    op.Init(&pipe);  \
+    op.Process();    \
+  } while (0)
+extern "C" __global__ __aicore__ void by_key(GM_ADDR x) {
+  if (TILING_KEY_IS(10)) {
+    RUN_ALONE();
+  } else if (TILING_KEY_IS(11)) {
+    RUN_ALONE();
+  }
+}
