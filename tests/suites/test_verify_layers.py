@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Dict, List, Mapping
 
@@ -122,3 +123,22 @@ def test_an_interrupted_run_says_what_was_done(directory: Path, tmp_path: Path):
     assert process.returncode == 130
     assert "dcuop: interrupted in the layer correctness after 2 of 6 cases; the result is not kept" in err
     assert out.splitlines()[-1].startswith("correctness   2 passed, 0 failed, 0 skipped")
+
+
+def test_an_interrupt_while_the_operator_is_loaded_is_said(tmp_path: Path):
+    loading = tmp_path / "loading"
+    slow = f"""
+        import pathlib
+        import time
+        pathlib.Path({str(loading)!r}).touch()
+        time.sleep(600)
+    """
+    place = verify_ops.write(tmp_path / "slow_to_load", slow)
+    with started(place, tmp_path, [verify_ops.function("affine")]) as process:
+        while not loading.exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "dcuop: interrupted while the operator was being loaded; nothing was run" in err

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from dcuop._verify._cases import Case, changed_by_id  # noqa: E402
 from dcuop._verify._contract import Function, Request  # noqa: E402
 from dcuop._verify._matrix import chosen, matrix  # noqa: E402
+from dcuop._verify._runner import _Server  # noqa: E402
 from dcuop._verify._shrink import smallest  # noqa: E402
 
 MORE = '''
@@ -189,6 +190,12 @@ def has_ended(pid: int) -> bool:
             return file.read().rpartition(")")[2].split()[0] == "Z"
     except OSError:
         return True
+
+
+def test_a_fork_server_that_still_imports_torch_is_not_waited_for(directory: Path):
+    server = _Server(Request.from_json(verify_ops.request(directory, [verify_ops.function("affine")])), False)
+    server.end()
+    assert server._process.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -59,7 +59,11 @@ def _measure(request: Request, progress: Progress, show: Show) -> Dict[str, Any]
     """The result, but for the gate: a part for each layer that ran. A layer that breaks off is said and left out."""
     since = time.monotonic()
     with Runner(request) as runner:
-        runner.start()
+        try:
+            runner.start()
+        except KeyboardInterrupt:
+            progress.note("dcuop: interrupted while the operator was being loaded; nothing was run")
+            raise
         result = head(request, runner.facts)
         show(result, "backend")
         for layer in LAYERS:

@@ -185,6 +185,7 @@ class _Server:
                 start_new_session=True,
             )
         self._unread = b""
+        self._answered = False
 
     def answer(self, limit: float) -> Dict[str, int]:
         """Raises DcuopError when there is none within `limit` seconds."""
@@ -197,6 +198,7 @@ class _Server:
             if not more:
                 raise DcuopError("the process that starts those which run the operator does not answer", "", 1)
             self._unread += more
+        self._answered = True
         line, _, self._unread = self._unread.partition(b"\n")
         answer: Dict[str, int] = json.loads(line)
         return answer
@@ -204,6 +206,9 @@ class _Server:
     def end(self) -> None:
         """With what it has started."""
         self.control.close()
+        if not self._answered:
+            # It still imports torch, for many seconds on a busy machine, and has started nothing that it had to end.
+            self._process.kill()
         try:
             self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
