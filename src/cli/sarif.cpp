@@ -12,8 +12,10 @@ void add_sarif_option(CLI::App& subcommand, bool& into) {
   while (program->get_parent() != nullptr) {
     program = program->get_parent();
   }
-  subcommand.add_flag("--sarif", into, "The findings as SARIF 2.1.0 on stdout")
-      ->excludes(program->get_option("--json"));
+  CLI::Option* const json = program->get_option("--json");
+  CLI::Option* const sarif =
+      subcommand.add_flag("--sarif", into, "The findings as SARIF 2.1.0 on stdout")->excludes(json);
+  json->remove_excludes(sarif); // said once is enough: the program's --help would name each subcommand's
 }
 
 void answer_sarif(Context& context, const std::vector<finding::Finding>& findings) {
