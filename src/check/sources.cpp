@@ -133,6 +133,7 @@ void Sources::find_launches() {
 
 void Sources::find_launching() {
   std::vector<const Function*> next;
+  next.reserve(launches.size());
   for (const LaunchSite& site : launches) {
     next.push_back(site.in);
   }
