@@ -6,8 +6,6 @@
 namespace dcuop::check::ascend {
 namespace {
 
-using finding::Severity;
-
 constexpr std::size_t most_functions = 4;
 enum Capability : std::int64_t { waits = 1, sets = 2 };
 

@@ -122,7 +122,7 @@ class EarlyCheck {
     Counter counter(
         subject_.program, side, [kind](const Event& event) { return event.kind == kind; },
         [&](const Split& split) { judge(kind, split); });
-    const Count total = counter.of(*kernel_.function);
+    Count total = counter.of(*kernel_.function);
     if (total.first == nullptr) {
       return total;
     }

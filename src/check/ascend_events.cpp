@@ -89,12 +89,9 @@ class Reader {
       }
       return;
     }
-    Node pointer;
-    if (target.is("pointer_expression") || target.is("subscript_expression")) {
-      pointer = target.child("argument");
-    } else if (target.is("field_expression") && target.child("operator").text() == "->") {
-      pointer = target.child("argument");
-    }
+    const bool through = target.is("pointer_expression") || target.is("subscript_expression") ||
+                         (target.is("field_expression") && target.child("operator").text() == "->");
+    const Node pointer = through ? target.child("argument") : Node();
     if (pointer && kind_of(pointer) == Kind::gm_pointer) {
       add(Event::Kind::store, whole).object = root(pointer);
     }

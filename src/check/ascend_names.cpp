@@ -353,7 +353,7 @@ Kind Names::kind_of(Node expression, const Function& function) const {
 }
 
 std::string Names::class_in(std::string_view type, int depth) const {
-  const std::string name = type_name(type);
+  std::string name = type_name(type);
   if (is_class(name)) {
     return name;
   }
