@@ -103,7 +103,30 @@ void blank_kernel_arguments(std::string& text, std::size_t open) {
   }
 }
 
-enum class Word { qualifier, launch_call, ascend_side, kernel_name };
+/// #x is a literal once the macro is expanded, and an error to the grammar before.
+void quote_stringized(std::string& text, std::size_t begin, std::size_t end) {
+  for (std::size_t at = begin; at < end; ++at) {
+    if (text[at] == '"' || text[at] == '\'') {
+      const char quote = text[at];
+      for (++at; at < end && text[at] != quote; ++at) {
+        at += text[at] == '\\' ? 1 : 0;
+      }
+    } else if (text[at] == '#' && at + 1 < end && text[at + 1] == '#') {
+      ++at;
+    } else if (text[at] == '#') {
+      std::size_t last = at;
+      while (last + 1 < end && is_word(text[last + 1])) {
+        text[++last] = ' ';
+      }
+      if (last > at) {
+        text[at] = text[last] = '"';
+        at = last;
+      }
+    }
+  }
+}
+
+enum class Word { qualifier, launch_call, ascend_side, kernel_name, alternative_token };
 
 using Words = std::unordered_map<std::string_view, Word>;
 
@@ -116,6 +139,9 @@ Words words_of(const Dialect& dialect) {
     words.emplace(name, Word::launch_call);
   }
   words.emplace("HIP_KERNEL_NAME", Word::kernel_name);
+  for (const char* name : {"and", "or", "not"}) { // https://eel.is/c++draft/lex.digraph
+    words.emplace(name, Word::alternative_token);
+  }
   words.emplace("ASCEND_IS_AIV", Word::ascend_side);
   words.emplace("ASCEND_IS_AIC", Word::ascend_side);
   return words;
@@ -171,6 +197,9 @@ void apply_word(Variant& variant, Word word, std::size_t begin, std::size_t end)
     if (!is_call) {
       text.replace(begin, end - begin, text[end - 1] == 'V' ? "(AIV_ASCEND_)" : "(AIC_ASCEND_)");
     }
+    break;
+  case Word::alternative_token:
+    text.replace(begin, end - begin, text[begin] == 'n' ? "!  " : text[begin] == 'a' ? "&& " : "||");
     break;
   }
 }
@@ -238,6 +267,9 @@ Variant variant_of(const Lexed& lexed, const Dialect& dialect, Macros assumed, c
       const bool continuation =
           variant.text[at] == '\\' && (variant.text[at + 1] == '\n' || variant.text[at + 1] == '\r');
       variant.text[at] = continuation ? ' ' : variant.text[at];
+    }
+    if (macro.is_function) {
+      quote_stringized(variant.text, macro.begin, macro.end);
     }
   }
   rewrite(variant, words);

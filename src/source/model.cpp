@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <thread>
 
 #include "collect.hpp"
@@ -180,14 +181,16 @@ Model Model::read(const Request& request) {
 }
 
 void Model::collect(File& file) {
-  const std::size_t first = functions_.size();
+  std::map<std::pair<Offset, std::string>, std::vector<Function*>> known; // of a file's tens of thousands
   const auto add = [&](std::unique_ptr<Function> function) {
-    for (std::size_t index = first; index < functions_.size(); ++index) {
-      if (functions_[index]->file == &file && same_function(*functions_[index], *function)) {
-        functions_[index]->variants.push_back(function->variants.front());
+    std::vector<Function*>& beside = known[{function->node.begin(), function->name}];
+    for (Function* one : beside) {
+      if (same_function(*one, *function)) {
+        one->variants.push_back(function->variants.front());
         return;
       }
     }
+    beside.push_back(function.get());
     functions_.push_back(std::move(function));
   };
   const std::size_t variants = std::min(file.trees.size(), file.masked.variants.size());

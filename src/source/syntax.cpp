@@ -9,6 +9,9 @@ extern "C" const TSLanguage* tree_sitter_cpp(void);
 namespace dcuop::source {
 namespace {
 
+/// Whoever walks a tree calls itself once a level; no source that a person wrote is half as deep.
+constexpr std::size_t deepest = 2000;
+
 struct ParserDeleter {
   void operator()(TSParser* parser) const { ts_parser_delete(parser); }
 };
@@ -82,7 +85,12 @@ Tree::Tree(std::shared_ptr<const std::string> text, Offset begin, Offset end) : 
         damaged_.emplace_back(entry.begin, entry.end);
       }
       entries_.push_back(entry);
-      if (ts_tree_cursor_goto_first_child(&cursor)) {
+      if (levels.size() == deepest && ts_node_named_child_count(node) > 0) {
+        damaged_.emplace_back(entry.begin, entry.end);
+        for (std::uint32_t at = index; !entries_[at].is_damaged; at = entries_[at].parent) {
+          entries_[at].is_damaged = true;
+        }
+      } else if (ts_tree_cursor_goto_first_child(&cursor)) {
         levels.push_back({index, 0});
         continue;
       }

@@ -55,6 +55,25 @@ TEST_F(ModelTest, KnowsFunctionsTheirParametersAndCalls) {
   EXPECT_EQ(model.files()[0]->place(launcher.calls[0].at()).line, 3U);
 }
 
+TEST_F(ModelTest, LeavesOutWhatIsNestedTooDeepAndSaysSo) {
+  std::string deep = "int ";
+  deep.append(100000, '*').append("x;\nvoid f() {}\nint y = ");
+  for (int index = 0; index < 100000; ++index) {
+    deep += "1+";
+  }
+  const Model model = read({{"a.hip", deep + "1;\nvoid g() {}\n"}});
+  EXPECT_EQ(model.functions().size(), 2U);
+  EXPECT_EQ(model.files()[0]->not_understood.size(), 2U);
+}
+
+TEST_F(ModelTest, ReadsTensOfThousandsOfFunctions) { // of a generated file
+  std::string text;
+  for (int index = 0; index < 20000; ++index) {
+    text += "void f" + std::to_string(index) + "() {}\n";
+  }
+  EXPECT_EQ(read({{"a.hip", text}}).functions().size(), 20000U);
+}
+
 TEST_F(ModelTest, ReadsHeadersThatAreNamedInQuotes) {
   const Model model = read({{"a.cpp", "#include \"b.h\"\n#include <c.h>\nint x;"},
                             {"b.h", "enum { one = 1, two, five = two + 3 };"}});
