@@ -272,6 +272,20 @@ BROKEN = '''
         return affine_formula(x.double(), scale, bias).half().flatten()[1:]
 
 
+    def twice_biased(x, scale, bias):
+        check(x)
+        return compute(x, scale, 2 * bias)
+
+
+    def twice_biased_reference(x, scale, bias):
+        return compute(x, scale, 2 * bias)
+
+
+    def stepwise(x, scale, bias):
+        check(x)
+        return ((x.float() * scale).half().float() + bias).half()
+
+
     no_function = 7
 
 
@@ -395,6 +409,26 @@ def test_a_reference_that_is_no_reference_is_blamed_itself(bench: Bench, referen
     found = {case.id: case for case in matrix(request)}["affine/float16/size/13"]
     verdict = attempt(Bench(Target.load(request), bench.memory), found)
     assert (verdict.status, verdict.kind, verdict.what) == ("failed", "contract", words)
+
+
+@pytest.mark.parametrize("case", ["size/1", "scalar/bias=4.0", "scalar/bias=-4.0"])
+def test_a_reference_with_the_operators_own_fault_is_blamed(bench: Bench, case: str):
+    function = verify_ops.function("affine", "twice_biased", reference="operators.py:twice_biased_reference")
+    request = Request.from_json(verify_ops.request(bench.target.request.directory, [function]))
+    found = {case.id: case for case in matrix(request)}[f"twice_biased/float16/{case}"]
+    verdict = attempt(Bench(Target.load(request), bench.memory), found)
+    assert (verdict.status, verdict.kind) == ("failed", "contract"), verdict
+    assert re.match(r"the reference gives \S+ where the formula gives \S+ \(element \d+ of \d+\), which no ", verdict.what)
+    assert re.search("[\u4e00-\u9fff]", Words("zh").known(verdict.what)), verdict
+
+
+def test_a_reference_that_rounds_after_each_operation_is_none_the_worse_for_it(bench: Bench):
+    function = verify_ops.function("affine", "stepwise", reference="operators.py:stepwise")
+    request = Request.from_json(verify_ops.request(bench.target.request.directory, [function]))
+    own = Bench(Target.load(request), bench.memory)
+    found = [case for case in matrix(request) if case.check == "equal" and case.group in ("size", "scalar", "grid", "value")]
+    kinds = [attempt(own, case.with_seed(seed)).kind for case in found for seed in range(3)]
+    assert len(kinds) > 100 and "contract" not in kinds
 
 
 def test_what_is_no_function_is_a_fault_of_the_contract(bench: Bench):

@@ -11,7 +11,7 @@ from ._contract import Function
 from ._format import first_line
 from ._groups_values import BEYOND
 from ._inputs import Inputs, bytes_to_make, make
-from ._judge import Difference, differ, dtype_name, round_once, wrong_elements
+from ._judge import CHUNK, Difference, differ, dtype_name, round_once, wrong_elements
 from ._memory import FreshMemory, free_memory, shares_memory
 from ._target import Target, outputs, widened
 
@@ -76,6 +76,11 @@ class Bench:
 #: Bytes below which nobody asks whether they are there.
 _MUCH = 1 << 26
 
+#: Values with which no intermediate result overflows or vanishes.
+_ORDINARY = ("random", "ones", "integers")
+#: Elements of a result below which the largest may be small by chance.
+_FEW = 16
+
 Check = Callable[[Bench, Case, Function], None]
 
 
@@ -88,6 +93,7 @@ def equal(bench: Bench, case: Case, function: Function) -> None:
     """One call gives what it must, and writes nothing else."""
     inputs = bench.inputs(case, function)
     want = bench.want(function, inputs.arguments)
+    _check_mathematics(bench, case, function, inputs.arguments, want)
     alternative = _alternative(bench, case, function, inputs.arguments)
     bench.memory.prepare(want)
     result = bench.call(function, inputs.arguments)
@@ -260,6 +266,68 @@ def _check_reference(
             one, other = (" and ".join(str(part) for part in each) for each in (given, right))
             what = f"the reference's result is {one}, the formula's {other}: one of the two is wrong"
             raise Failed("contract", what) from error
+
+
+def _check_mathematics(
+    bench: Bench, case: Case, function: Function, arguments: Mapping[str, Any], want: List[torch.Tensor]
+) -> None:
+    """Raises Failed where the reference is further from the formula than rounding explains: an operator with the same
+    fault as its reference would pass."""
+    ordinary = all(recipe in _ORDINARY for recipe in case.values.values())
+    if function.reference is None or not ordinary or any(tensor.numel() > CHUNK for tensor in want):
+        return
+    try:
+        exact = bench.target.exact(function, arguments)
+    except Exception:  # pylint: disable=broad-except
+        # It need not be generic in the dtype: the reference is then all that there is.
+        return
+    if [tensor.shape for tensor in exact] != [tensor.shape for tensor in want]:
+        # Whose shape is wrong is said when the operator's own is known.
+        return
+    for given, right in zip(want, exact):
+        if given.is_complex() and right.is_complex():
+            given, right = torch.view_as_real(given), torch.view_as_real(right)
+        place = _beyond_rounding(case, function, given, right, arguments)
+        if place is not None:
+            one, other = given.flatten()[place].item(), right.flatten()[place].item()
+            raise Failed(
+                "contract",
+                f"the reference gives {one:.9g} where the formula gives {other:.9g} (element {place} of {given.numel()}),"
+                " which no rounding explains: one of the two is wrong",
+            )
+
+
+def _beyond_rounding(
+    case: Case, function: Function, given: torch.Tensor, right: torch.Tensor, arguments: Mapping[str, Any]
+) -> Optional[int]:
+    """The first element of the reference's result that is not the formula's, with half of the digits to spare for what
+    rounding and cancellation take; None where there is none."""
+    if given.is_complex() or right.is_complex() or (right.is_floating_point() and not given.is_floating_point()):
+        return None
+    one, other = given.double(), right.double().to(given.device)
+    finite = torch.isfinite(one) & torch.isfinite(other)
+    if not bool(finite.any()):
+        return None
+    bound = 0.0
+    if given.is_floating_point():
+        size = float(other[finite].abs().max())
+        if other.numel() < _FEW:
+            # All of them may have lost their digits to cancellation: the arguments say what was taken from what.
+            size = max([size, *(_largest(value) for value in arguments.values())])
+        bound = torch.finfo(given.dtype).eps ** 0.5 * size
+    tolerance = function.tolerance_of(dtype_name(given.dtype), case.dtype)
+    wrong = finite & ((one - other).abs() > bound)
+    wrong &= wrong_elements(given, round_once(right, given.dtype).to(given.device), tolerance)
+    places = wrong.flatten().nonzero()
+    return int(places[0]) if places.numel() else None
+
+
+def _largest(value: Any) -> float:
+    """The largest finite magnitude in an argument."""
+    tensor = torch.as_tensor(value)
+    tensor = (torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor).detach().double()
+    tensor = tensor[torch.isfinite(tensor)]
+    return float(tensor.abs().max()) if tensor.numel() else 0.0
 
 
 def _check_beside(bench: Bench, case: Case, function: Function, result: Any) -> None:

@@ -52,6 +52,11 @@ _TABLE: Tuple[Tuple[str, str], ...] = (
         "the reference's result is {one}, the formula's {other}: one of the two is wrong",
         "参考实现的结果为 {one}，公式的结果为 {other}：二者之一有误",
     ),
+    (
+        "the reference gives {one} where the formula gives {other} (element {place} of {of}), which no rounding explains:"
+        " one of the two is wrong",
+        "参考实现给出 {one}，而公式给出 {other}（第 {place} 个元素，共 {of} 个），无法用舍入解释：二者之一有误",
+    ),
     ("it was not refused, and ended in {error}", "未被拒绝，并以 {error} 结束"),
     ("{error} was raised without a message", "引发了 {error}，但没有说明"),
     ("{fault} was accepted: it has to be refused", "接受了{fault}：必须拒绝"),
