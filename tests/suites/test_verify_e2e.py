@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import textwrap
 import types
 from pathlib import Path
 from typing import Any, Dict, List
@@ -224,6 +226,27 @@ def test_a_script_that_does_not_run_while_it_is_watched_is_run_again(tmp_path):
     script = Scripted(tmp_path, [_e2e._Run(3, "", "bad"), _e2e._Run(3, "", "bad")])
     with pytest.raises(_e2e.Broken, match="^e2e.py ended with 3 on the operator path: bad$"):
         script.counted("operator")
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_what_a_script_starts_ends_with_it(tmp_path, ends):
+    (tmp_path / "e2e.py").write_text(textwrap.dedent(f"""
+        import subprocess, time
+        started = [subprocess.Popen(["sleep", "600"], start_new_session=away) for away in (False, True)]
+        print(*(one.pid for one in started), flush=True)
+        time.sleep({0 if ends else 600})
+    """))
+    with subprocess.Popen(["sleep", "600"]) as other:
+        asked = request(tmp_path)
+        script = _e2e._Script(asked, asked.contract.e2e, str(tmp_path))
+        script._seconds = 60.0 if ends else 3.0
+        done = script._run([str(tmp_path / "e2e.py")], "operator")
+        assert done.code == (0 if ends else None), done
+        left = [pid for pid in map(int, done.stdout.split()) if Path(f"/proc/{pid}").exists()]
+        still = other.poll()
+        other.kill()
+    assert len(done.stdout.split()) == 2 and left == []
+    assert still is None, "this is no child of the script's"
 
 
 def test_a_metric_is_the_last_one_that_is_a_number_above_zero():

@@ -78,8 +78,9 @@ MORE = '''
 
     def waits(x, scale, bias):
         child = subprocess.Popen(["sleep", "600"])
+        away = subprocess.Popen(["sleep", "600"], start_new_session=True)
         with open(os.environ["PIDS"] + ".new", "w") as file:
-            file.write(f"{os.getpid()} {child.pid}")
+            file.write(f"{os.getpid()} {child.pid} {away.pid}")
         os.rename(os.environ["PIDS"] + ".new", os.environ["PIDS"])
         time.sleep(600)
 '''

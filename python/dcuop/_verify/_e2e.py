@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from . import _orphans
 from ._contract import EndToEnd, Request
 from ._results import spread
 from ._runner import SCRIPT_CASES
@@ -135,23 +136,34 @@ class _Script:
     def _run(self, arguments: Sequence[str], path: str) -> _Run:
         # To files, not pipes: a child of the script's own that outlives it would keep a pipe open.
         with tempfile.TemporaryFile(dir=self._scratch) as out, tempfile.TemporaryFile(dir=self._scratch) as err:
-            with subprocess.Popen(
-                [sys.executable, *arguments],
-                env={**self._environment, "DCUOP_VERIFY_PATH": path},
-                cwd=str(self.directory),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-            ) as process:
-                code: Optional[int] = None
-                try:
-                    code = process.wait(self._seconds)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                except BaseException:
-                    process.kill()
-                    raise
+            before = _orphans.children()
+            _orphans.adopt()
+            try:
+                code = self._code_of(arguments, path, out, err)
+            finally:
+                # They would take time from the next run.
+                _orphans.end(before)
+                _orphans.adopt(False)
             return _Run(code, _end_of_file(out), _end_of_file(err))
+
+
+    def _code_of(self, arguments: Sequence[str], path: str, out: Any, err: Any) -> Optional[int]:
+        with subprocess.Popen(
+            [sys.executable, *arguments],
+            env={**self._environment, "DCUOP_VERIFY_PATH": path},
+            cwd=str(self.directory),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+        ) as process:
+            try:
+                return process.wait(self._seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return None
+            except BaseException:
+                process.kill()
+                raise
 
 
 def _count(script: _Script, result: Dict[str, Any], progress: Any) -> None:

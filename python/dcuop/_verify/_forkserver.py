@@ -2,7 +2,8 @@
 
 Nothing is computed here that has values, so that no thread of torch's is lost in a fork. A process for each message;
 it gets the three descriptors that come with it (commands, answers, output). Its number is answered, and its wait status
-when it has ended, by itself or because the socket said so or was closed. What it started itself ends with it.
+when it has ended, by itself or because the socket said so or was closed. What it started itself ends with it, in whatever
+session that is.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import signal
 import socket
 import sys
 from typing import Any, Dict, List, NoReturn, Optional
+
+from . import _orphans
 
 #: prctl(2): the signal for when the parent is gone.
 _PR_SET_PDEATHSIG = 1
@@ -38,6 +41,7 @@ def main() -> int:
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     _import()
+    _orphans.adopt()
     while True:
         descriptors = _receive(control)
         if descriptors is None:
@@ -113,7 +117,9 @@ def _wait(pid: int, control: socket.socket, woken: int) -> int:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
             # Before it is waited for: until then the number of its group is nobody else's.
             _kill(pid)
-            return os.waitpid(pid, 0)[1]
+            status = os.waitpid(pid, 0)[1]
+            _orphans.end()
+            return status
 
 
 def _kill(pid: int) -> None:
