@@ -286,6 +286,19 @@ BROKEN = '''
         return ((x.float() * scale).half().float() + bias).half()
 
 
+    def minus_nothing(x, scale, bias):
+        check(x)
+        return torch.zeros_like(x) * -1
+
+
+    def all_but_nothing(x, scale, bias):
+        return (x - x) + 1e-12
+
+
+    def nothing_at_all(x, scale, bias):
+        return x - x
+
+
     no_function = 7
 
 
@@ -429,6 +442,19 @@ def test_a_reference_that_rounds_after_each_operation_is_none_the_worse_for_it(b
     found = [case for case in matrix(request) if case.check == "equal" and case.group in ("size", "scalar", "grid", "value")]
     kinds = [attempt(own, case.with_seed(seed)).kind for case in found for seed in range(3)]
     assert len(kinds) > 100 and "contract" not in kinds
+
+
+@pytest.mark.parametrize("tolerance, status", [({"atol": 1e-3}, "passed"), ({"ulp": 0}, "failed")])
+def test_the_sign_of_what_vanished_is_within_a_tolerance(bench: Bench, tolerance: Dict[str, float], status: str):
+    def verdict(formula: str, case: str = "value/ones") -> Any:
+        names = {"formula": f"operators.py:{formula}", "tolerance": {"float16": tolerance}}
+        request = Request.from_json(verify_ops.request(directory, [verify_ops.function("affine", "minus_nothing", **names)]))
+        found = {case.id: case for case in matrix(request)}[f"minus_nothing/float16/{case}"]
+        return attempt(Bench(Target.load(request), bench.memory), found)
+
+    directory = bench.target.request.directory
+    assert verdict("all_but_nothing").status == status
+    assert verdict("nothing_at_all").status == "failed", "the exact value is a zero, with a sign"
 
 
 def test_what_is_no_function_is_a_fault_of_the_contract(bench: Bench):
