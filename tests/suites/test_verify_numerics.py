@@ -381,21 +381,25 @@ def test_a_function_that_fails_or_changes_is_said(tmp_path):
             return x + len(calls)
         def wrong_shape(x): return (x + 1)[:-1]
         def nothing(x): return "text"
+        def surplus(x): return x + 1, x * 2
     """
-    names = ("fails", "drifts", "wrong_shape", "nothing")
+    names = ("fails", "drifts", "wrong_shape", "nothing", "surplus")
     rows = numerics(
         tmp_path,
         code,
         *(function(name, ["float32"], [X]) for name in names),
         function("formula", ["float32"], [X], formula="fails"),
     )
-    fails, drifts, shape, nothing, other = rows
+    fails, drifts, shape, nothing, surplus, other = rows
     assert other["unknown"] == "the formula failed: RuntimeError: launch failed" and "failed" not in other
     assert fails["unknown"] == "the function failed: RuntimeError: launch failed" and fails["failed"]
     assert drifts["deterministic"] is False and drifts["deterministic_demanded"] is True
     assert "has the shape (32768,), the operator's result (32767,)" in shape["vs_float64_unknown"]
     assert shape["schedule"]["follows"] is None and "shape" in shape["schedule"]["candidates"][0]["why"]
     assert "which is no tensor" in nothing["unknown"]
+    assert surplus["vs_float64"] is None and surplus["vs_float64_unknown"] == "it has 1 tensors, the operator's result 2"
+    assert surplus["schedule"]["follows"] is None
+    assert surplus["schedule"]["candidates"][0]["why"] == "it gives 1 tensors, the operator 2"
 
 
 def test_functions_in_place_and_of_several_results(tmp_path):

@@ -162,6 +162,8 @@ def _statistics(truth: Any, function: Function, chosen: Samples, calls: Sequence
     errors, inside, pieces = [], [], []
     for one in calls:
         wanted = truth(one.arguments)
+        if len(wanted) != len(one.got):
+            raise Unmeasured(f"it has {len(wanted)} tensors, the operator's result {len(one.got)}")
         within = in_range(function, dict(one.arguments)) if chosen.inputs != "random" else None
         for got, want in zip(one.got, wanted):
             if got.dtype not in _FLOATS:

@@ -156,6 +156,9 @@ def _measured(candidate: Candidate, samples: Sequence[Sample]) -> Dict[str, Any]
             results = candidate.evaluate(sample.arguments)
         except Exception as error:  # pylint: disable=broad-except
             return {"name": candidate.name, "same": None, "why": first_line(error)}
+        if len(results) != len(sample.got):
+            why = f"it gives {len(results)} tensors, the operator {len(sample.got)}"
+            return {"name": candidate.name, "same": None, "why": why}
         for got, result in zip(sample.got, results):
             if got.shape != result.shape:
                 why = f"it gives the shape {tuple(result.shape)}, the operator {tuple(got.shape)}"
