@@ -36,6 +36,17 @@ CODE = """
     def fails(x, scale):
         if x.numel() > 1000: raise RuntimeError("out of memory")
         return fast(x, scale)
+    def about_as_fast(x, scale):
+        clock.pass_by("candidate", (30.0 + x.numel() / 100) * (0.8 if clock.sample() % 2 else 1.3))
+        return x * scale
+    def grows(x, scale):
+        clock.note("candidate", x)
+        clock.pass_by("candidate", 100.0)
+        return x.mul_(3)
+    def grown(x, scale):
+        clock.note("reference", x)
+        clock.pass_by("reference", 100.0)
+        return x.mul_(3)
     def narrow_only(x, scale):
         raise RuntimeError('"mul" not implemented for this')
 """
@@ -49,6 +60,12 @@ class FakeClock:
     def __init__(self) -> None:
         self.now = 0.0
         self.calls: List[str] = []
+        self.samples = 0
+        self.seen: Dict[Any, float] = {}
+
+    def note(self, who: str, x: Any) -> None:
+        """What the first call of each sample was given."""
+        self.seen.setdefault((who, self.samples), float(x.flatten()[0]))
 
     def pass_by(self, who: str, us: float) -> None:
         self.calls.append(who)
@@ -56,6 +73,7 @@ class FakeClock:
 
     def measure(self, work: Any, calls: int) -> float:
         before, made = self.now, len(self.calls)
+        self.samples += 1
         for _ in range(calls):
             work()
         if len(self.calls) == made:
@@ -68,6 +86,8 @@ def clock(monkeypatch):
     fake = FakeClock()
     module = types.ModuleType("verify_fake_clock")
     module.pass_by = fake.pass_by  # type: ignore[attr-defined]
+    module.sample = lambda: fake.samples  # type: ignore[attr-defined]
+    module.note = fake.note  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "verify_fake_clock", module)
     return fake
 
@@ -159,6 +179,22 @@ def test_what_is_no_faster_never_pays(tmp_path, clock):
     assert row["break_even_why"] == "how long the build took is not known"
 
 
+def test_what_is_faster_now_and_then_is_undecided(tmp_path, clock):
+    [row] = micro(tmp_path, clock, "about_as_fast", backend="hip", runs=9)["functions"]
+    speedup = row["points"][1]["speedup"]
+    assert speedup["low"] < 1.0 < speedup["high"], speedup
+    assert (row["break_even_calls"], row["never_pays"], row["break_even_undecided"]) == (None, False, True)
+    assert row["break_even_why"] == "the runs do not tell whether a call is faster than the reference's"
+
+
+def test_what_is_written_in_place_is_what_it_was_before_each_sample(tmp_path, clock):
+    [row] = micro(tmp_path, clock, "grows", backend="hip", formula="grown", inplace="x", runs=7)["functions"]
+    assert row["points"][1]["candidate_us"] and row["points"][1]["inner"] > 8
+    # One value a size, whoever wrote it.
+    assert {who for who, _ in clock.seen} == {"candidate", "reference"} and len(clock.seen) > 28
+    assert len(set(clock.seen.values())) <= 2, clock.seen
+
+
 def test_what_takes_too_long_is_run_less_often(tmp_path, clock, monkeypatch):
     monkeypatch.setattr(_micro, "_BUDGET", 0.02)
     point = micro(tmp_path, clock, "slow", backend="hip", runs=25)["functions"][0]["points"][1]
@@ -213,6 +249,10 @@ def test_dimensions_have_their_names():
     # n is always the elements of the first tensor.
     assert names == {"m": 5.0, "k": 7.0, "cols": 11.0, "n": 210.0, "size": 2.0}
     assert evaluate("2 * m * k * cols", names) == 770.0
+    shared = [tensor("x", "...", "m"), tensor("w", "m", "rest", broadcast=True)]
+    arguments = {"x": torch.ones(2, 3), "w": torch.ones(1, 4)}
+    names = _micro.counts(Function.from_json(function("f", ["float32"], shared)), arguments)
+    assert names == {"m": 3.0, "rest": 4.0, "n": 6.0, "size": 4.0}
 
 
 @pytest.mark.parametrize(

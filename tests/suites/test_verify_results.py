@@ -148,6 +148,17 @@ def test_what_never_pays_is_a_reason():
     ]
 
 
+def test_a_break_even_that_the_runs_do_not_tell_is_not_judged():
+    result = sample.passing()
+    result["micro"]["functions"][0].update(break_even_calls=None, break_even_undecided=True, break_even_why="noise")
+    gate = _gate.judge(result, {"break_even": 10}, ("correctness", "numerics", "micro", "e2e"))
+    assert (gate["passed"], gate["reasons"]) == (None, [])
+    assert [said["text"] for said in gate["not_judged"]] == [
+        "break_even is not judged: affine float16: the runs do not tell whether a call is faster than the reference's."
+        " More runs would tell."
+    ]
+
+
 def test_infinities_that_float64_has_not_fail_the_demand_on_ulp():
     result = sample.passing()
     result["numerics"]["functions"][0]["vs_float64"]["unmatched"] = 3

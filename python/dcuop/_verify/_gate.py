@@ -143,6 +143,13 @@ def _undecided(result: Json, demand: str, limit: float) -> List[_Said]:
             for row, point in points
             if point is not None and point.get("speedup") and _may_be(point["speedup"], limit)
         ]
+    if demand == "break_even":
+        rows, _ = _functions(result, "break_even")
+        return [
+            _Said("break_even", "gate_break_even_noise", {"where": _where(row), "limit": limit})
+            for row in rows
+            if row.get("break_even_undecided")
+        ]
     e2e = result.get("e2e") or {}
     if demand == "e2e" and e2e.get("change") and not e2e.get("error") and _may_be(e2e["change"], limit):
         return [_Said("e2e", "gate_e2e_noise", _e2e_values(e2e, limit))]
@@ -181,10 +188,10 @@ def _break_even(result: Json, limit: float) -> List[_Said]:
         calls = row.get("break_even_calls")
         if calls is None and row.get("never_pays"):
             said.append(_Said("break_even", "gate_never_pays", {"where": _where(row), "limit": limit}))
-        elif calls is None:
+        elif calls is None and not row.get("break_even_undecided"):
             why = row.get("unknown") or row.get("break_even_why")
             said.append(_not_measured("break_even", _where(row), why))
-        elif calls > limit:
+        elif calls is not None and calls > limit:
             said.append(_Said("break_even", "gate_break_even", {"where": _where(row), "calls": calls, "limit": limit}))
     return said
 

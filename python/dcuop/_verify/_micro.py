@@ -37,6 +37,21 @@ class _Works(NamedTuple):
     reference: Optional[Callable[[], Any]]
     copy: Optional[Callable[[], Any]]
     why: str
+    restores: Mapping[int, Callable[[], Any]]  #: by the work's id: what gives back an argument that it writes
+
+
+class _Restoring:
+    """A clock before whose samples what calls write in place is what it was: it would drift to infinities."""
+
+    def __init__(self, clock: Any, restores: Mapping[int, Callable[[], Any]]) -> None:
+        self._clock = clock
+        self._restores = restores
+
+    def measure(self, work: Callable[[], Any], calls: int) -> float:
+        restore = self._restores.get(id(work))
+        if restore is not None:
+            restore()
+        return float(self._clock.measure(work, calls))
 
 
 def run(
@@ -125,8 +140,16 @@ class _Bench:
                     _add_reason(point, f"{key}: {error}")
 
     def _works(self, function: Function, dtype: str, arguments: Arguments, traffic: float) -> _Works:
-        candidate = functools.partial(self._target.callable(function), **copied(arguments))
-        reference: Optional[Callable[[], Any]] = functools.partial(self._target.formula(function), **copied(arguments))
+        paths = [
+            functools.partial(path, **copied(arguments))
+            for path in (self._target.callable(function), self._target.formula(function))
+        ]
+        restores: Dict[int, Callable[[], Any]] = {}
+        if function.inplace is not None:
+            for path in paths:
+                restores[id(path)] = functools.partial(path.keywords[function.inplace].copy_, arguments[function.inplace])
+        candidate = paths[0]
+        reference: Optional[Callable[[], Any]] = paths[1]
         why = ""
         try:
             assert reference is not None
@@ -140,30 +163,31 @@ class _Bench:
             # As many bytes read and written as the call has.
             source = torch.empty(max(1, int(traffic / 2)), dtype=torch.uint8, device=self._target.device)
             copy = functools.partial(torch.empty_like(source).copy_, source)
-        return _Works(candidate, reference, copy, why)
+        return _Works(candidate, reference, copy, why, restores)
 
     def _time(self, works: _Works, point: Dict[str, Any]) -> None:
+        clock = _Restoring(self._clock, works.restores)
         names = zip(works[:3], ("the operator", "the formula", "a copy"))
         said = {id(work): functools.partial(self._target.at, name) for work, name in names}
         timed = [work for work in works[:3] if work is not None]
         for work in timed:
             said[id(work)]()
-            warm_up(self._clock, work, 0.0 if self.emulated else _WARM_US)
+            warm_up(clock, work, 0.0 if self.emulated else _WARM_US)
         compared = [works.candidate, *([works.reference] if works.reference is not None else [])]
         own = {}
         for work in compared:
             said[id(work)]()
-            own[id(work)] = calls_for(self._clock, work)
+            own[id(work)] = calls_for(clock, work)
         # The same number of calls in a sample of each, unless the slower one would take too long for that.
         most = max(own.values())
         calls = {}
         for work in compared:
             said[id(work)]()
-            each = self._clock.measure(work, own[id(work)]) / own[id(work)]
+            each = clock.measure(work, own[id(work)]) / own[id(work)]
             calls[id(work)] = most if most * each <= _LONG_SAMPLE_US else own[id(work)]
         if works.copy is not None:
-            calls[id(works.copy)] = calls_for(self._clock, works.copy)
-        samples = self._interleaved(timed, calls)
+            calls[id(works.copy)] = calls_for(clock, works.copy)
+        samples = self._interleaved(clock, timed, calls)
         candidate = samples[id(works.candidate)]
         point.update(inner=calls[id(works.candidate)], candidate_us=spread(candidate))
         _add_reason(point, works.why)
@@ -173,7 +197,7 @@ class _Bench:
             point["speedup"] = spread([one / other for one, other in zip(reference, candidate)])
         _rates(point, samples[id(works.copy)] if works.copy is not None else None)
 
-    def _interleaved(self, works: Sequence[Any], calls: Mapping[int, int]) -> Dict[int, List[float]]:
+    def _interleaved(self, clock: Any, works: Sequence[Any], calls: Mapping[int, int]) -> Dict[int, List[float]]:
         """Times a call, in the order of the runs: the works take turns, and the first of a run is the last of the next,
         so that what drifts meets all of them alike."""
         samples: Dict[int, List[float]] = {id(work): [] for work in works}
@@ -187,7 +211,7 @@ class _Bench:
                 if took > LONG_US:
                     # Calls have a limit, not runs.
                     self._target.at("the operator or the formula, timed")
-                sample = self._clock.measure(work, calls[id(work)])
+                sample = clock.measure(work, calls[id(work)])
                 samples[id(work)].append(sample / calls[id(work)])
                 took += sample
             left -= took
@@ -197,7 +221,8 @@ class _Bench:
 
     def break_even(self, points: Sequence[Mapping[str, Any]]) -> Dict[str, Any]:
         """After how many calls of the largest size the build has paid: "break_even_calls" and its kin."""
-        found: Dict[str, Any] = {"break_even_calls": None, "never_pays": False, "break_even_why": "", "unknown": ""}
+        found: Dict[str, Any] = {"break_even_calls": None, "never_pays": False, "break_even_undecided": False}
+        found.update(break_even_why="", unknown="")
         build = (self._request.build or {}).get("seconds")
         point = max(points, key=lambda one: one["n"], default=None)
         if not any(each["candidate_us"] for each in points):
@@ -210,10 +235,13 @@ class _Bench:
             found["break_even_why"] = (point or {}).get("unknown") or "there is no reference to compare with"
         else:
             saved = point["reference_us"]["median"] - point["candidate_us"]["median"]
-            if saved > 0:
+            if point["speedup"]["high"] <= 1.0:
+                found.update(never_pays=True, break_even_why="a call is no faster than the reference's")
+            elif saved > 0 and point["speedup"]["low"] > 1.0:
                 found["break_even_calls"] = math.ceil(build * 1e6 / saved)
             else:
-                found.update(never_pays=True, break_even_why="a call is no faster than the reference's")
+                why = "the runs do not tell whether a call is faster than the reference's"
+                found.update(break_even_undecided=True, break_even_why=why)
         return found
 
 
@@ -221,10 +249,9 @@ def counts(function: Function, arguments: Arguments) -> Dict[str, float]:
     """What `bytes` and `flops` may name: n and size of the first tensor, and every dimension's name. Where a dimension
     is called n or size, these remain the first tensor's."""
     names: Dict[str, float] = {}
-    for argument in function.tensors:
+    # What is broadcast may have size 1 where others with that name have more: they say it, where there are any.
+    for argument in sorted(function.tensors, key=lambda one: not one.broadcast):
         value = arguments[argument.name]
-        if argument.broadcast:
-            continue
         # From both ends, as "..." may stand for any number.
         at = argument.shape.index(LEADING) if LEADING in argument.shape else len(argument.shape)
         pairs: List[Tuple[str, int]] = list(zip(argument.shape[:at], value.shape))

@@ -260,6 +260,11 @@ _TABLE: Dict[str, Tuple[str, str]] = {
         "{where}: never pays for its build, as it is no faster than the reference; {limit:count} calls are allowed.",
         "{where}：不比参考快，无法抵偿构建时间；允许 {limit:count} 次调用。",
     ),
+    "gate_break_even_noise": (
+        "break_even is not judged: {where}: the runs do not tell whether a call is faster than the reference's. More runs"
+        " would tell.",
+        "不判定 break_even：{where}：各次运行不能说明每次调用是否比参考快。增加运行次数可以判定。",
+    ),
     "gate_break_even": (
         "{where}: pays for its build after {calls:count} calls, at most {limit:count} are allowed.",
         "{where}：调用 {calls:count} 次后才抵偿构建时间，最多允许 {limit:count} 次。",
