@@ -189,7 +189,8 @@ json arguments_of(TableReader& table, const std::string& function) {
 
 // Functions --------------------------------------------------------------------------------------------------
 
-json tolerance_of(TableReader& table, const json& arguments) {
+/// By dtype of a result, which need be no argument's: what the formula returns is known to Python alone.
+json tolerance_of(TableReader& table) {
   json tolerance = json::object();
   const TomlNode* node = table.take("tolerance");
   if (node == nullptr) {
@@ -200,14 +201,6 @@ json tolerance_of(TableReader& table, const json& arguments) {
     const TomlNode* const value = dtypes.take(dtype);
     if (value == nullptr) {
       continue;
-    }
-    const bool is_used = std::any_of(arguments.begin(), arguments.end(), [&](const json& argument) {
-      const auto used = argument.find("dtypes");
-      return used != argument.end() && used->is_array() &&
-             std::find(used->begin(), used->end(), dtype) != used->end();
-    });
-    if (!is_used) {
-      table.fail(value, "a tolerance for " + dtype + ", which no argument has");
     }
     TableReader bounds(table.file(), *value, "the tolerance for " + dtype);
     json& bound = tolerance[dtype] = json::object();
@@ -297,7 +290,7 @@ json function_of(TableReader table) {
   const json arguments = arguments_of(table, *name);
   function["block"] = or_null(table.integer("block", 1));
   function["sizes"] = table.integers("sizes", 0);
-  function["tolerance"] = tolerance_of(table, arguments);
+  function["tolerance"] = tolerance_of(table);
   function["refuses"] = table.texts("refuses");
   for (const json& refused : function["refuses"]) {
     table.check_choice(*table.node().find("refuses"), refused.get<std::string>(),

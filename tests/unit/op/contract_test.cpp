@@ -85,8 +85,8 @@ TEST_F(ContractTest, FaultsAreNamedWithTheirPlace) {
   EXPECT_THAT(fault(function("block = 0\n")),
               StartsWith("dcuop.toml:7:9: error: 'block' in [[verify.function]] must be at least 1, not 0"));
   EXPECT_THAT(fault(function("refuses = [\"dtypes\"]\n")), HasSubstr("did you mean 'dtype'?"));
-  EXPECT_THAT(fault(function("tolerance = { float32 = { ulp = 1 } }\n")),
-              HasSubstr("a tolerance for float32, which no argument has"));
+  EXPECT_THAT(fault(function("tolerance = { float23 = { ulp = 1 } }\n")),
+              HasSubstr("did you mean 'float32'?"));
   EXPECT_THAT(fault(function("tolerance = { float16 = { ulp = 1, rtol = 1 } }\n")),
               HasSubstr("must be { ulp = N }, or { rtol = X, atol = Y }"));
   EXPECT_THAT(fault(function("inplace = \"y\"\n")), HasSubstr("must be one of x, not 'y'"));
@@ -100,6 +100,15 @@ TEST_F(ContractTest, FaultsAreNamedWithTheirPlace) {
   EXPECT_THAT(fault("[verify.gate]\nspeedup = nan\n"), HasSubstr("must be finite"));
   EXPECT_THAT(fault("[verify.micros]\n"),
               HasSubstr("unknown key 'micros' in [verify]; did you mean 'micro'?"));
+}
+
+TEST_F(ContractTest, AToleranceMayBeForAnyDtypeThatAResultCanHave) {
+  const std::string of_result = function("tolerance = { float32 = { ulp = 2 } }\n");
+  EXPECT_EQ(contract(of_result)["functions"][0]["tolerance"], json::parse(R"({"float32": {"ulp": 2.0}})"));
+  const json by_default = contract("[[verify.function]]\nname = \"f\"\nformula = \"reference.py:f\"\n"
+                                   "arguments = [{ name = \"x\", shape = \"...\" }]\n"
+                                   "tolerance = { float32 = { rtol = 0.5 } }\n");
+  EXPECT_EQ(by_default["functions"][0]["tolerance"], json::parse(R"({"float32": {"rtol": 0.5}})"));
 }
 
 TEST_F(ContractTest, FaultsOfArguments) {
