@@ -9,6 +9,7 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -65,7 +66,7 @@ ChosenBackend runnable_backend(Context& context, const fs::path& manifest) {
                 python.executable.string() + " has no torch, and an op is verified in it",
                 "install torch there, or name another Python with --python");
   }
-  if (torch->is_hip() && !probe::find_devices(machine, false).devices.empty()) {
+  if (torch->is_hip() && has(op::Backend::hip) && !probe::find_devices(machine, false).devices.empty()) {
     return {op::Backend::hip, "a HIP device is here"};
   }
   if (!torch->cuda.empty() && has_nvidia_device(machine) && has(op::Backend::cuda)) {
@@ -222,7 +223,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
 }
 
 ExitCode run(const Request& request, Context& context) {
-  std::vector<json> requests;
+  std::vector<std::pair<fs::path, json>> contracts;
   for (const fs::path& manifest : op::select_manifests(request.selection.ops, context.working_directory)) {
     json contract = op::read_contract(manifest);
     if (contract["functions"].empty()) {
@@ -233,16 +234,20 @@ ExitCode run(const Request& request, Context& context) {
       throw Error(ExitCode::usage, shown_path(manifest).string() + " has no [[verify.function]]",
                   "docs/verify.md says how a contract is written; dcuop.toml.example shows one");
     }
-    requests.push_back(request_for(context, request, manifest, std::move(contract)));
+    contracts.emplace_back(manifest, std::move(contract));
   }
-  if (requests.size() > 1 && (!request.reports.empty() || context.json())) {
+  if (contracts.size() > 1 && (!request.reports.empty() || context.json())) {
     throw Error(ExitCode::usage,
-                std::to_string(requests.size()) + " ops have contracts here, and " +
+                std::to_string(contracts.size()) + " ops have contracts here, and " +
                     (context.json() ? "--json" : "--report") + " holds one",
                 "name one of them");
   }
-  if (requests.empty()) {
+  if (contracts.empty()) {
     throw Error(ExitCode::usage, "no op here has a contract", "docs/verify.md says how one is written");
+  }
+  std::vector<json> requests;
+  for (auto& [manifest, contract] : contracts) {
+    requests.push_back(request_for(context, request, manifest, std::move(contract)));
   }
   become_python(context, requests);
 }

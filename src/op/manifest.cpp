@@ -127,8 +127,12 @@ void require_backend(Draft& draft, const TomlFile& file, Backend backend) {
     for (const Backend known : draft.op.backends) {
       names.push_back(to_string(known));
     }
-    file.fail({}, "the op has no [" + section_of(backend) + "]; it is built for " + join(names, ", "),
-              "say there what differs from [build], or choose another with --backend or DCUOP_BACKEND");
+    const bool is_hip = backend == Backend::hip;
+    file.fail({},
+              "the op has no " + (is_hip ? "sources in [build]" : "[" + section_of(backend) + "]") +
+                  "; it is built for " + join(names, ", "),
+              std::string(is_hip ? "add them" : "say there what differs from [build]") +
+                  ", or choose another with --backend or DCUOP_BACKEND");
   }
 }
 

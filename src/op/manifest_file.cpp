@@ -134,13 +134,20 @@ bool describes_op(const TomlFile& manifest) {
 }
 
 std::vector<Backend> backends_in(const TomlFile& manifest) {
-  std::vector<Backend> backends = {Backend::hip};
+  std::vector<Backend> backends;
+  const TomlNode* const build = manifest.root().find("build");
+  if (build != nullptr && build->find("sources") != nullptr) {
+    backends.push_back(Backend::hip);
+  }
   if (const TomlNode* tables = manifest.root().find("backend")) {
     for (const Backend backend : {Backend::host, Backend::cuda}) {
       if (tables->find(to_string(backend)) != nullptr) {
         backends.push_back(backend);
       }
     }
+  }
+  if (backends.empty()) {
+    backends.push_back(Backend::hip); // whose sources are missing, as is said where they are read
   }
   return backends;
 }

@@ -208,6 +208,29 @@ def test_several_ops_each_get_their_rows_and_the_worst_exit_code(run, op, tmp_pa
     assert [line.split()[1] for line in result.stdout.splitlines() if line.startswith("gate")] == ["FAILED", "passed"]
 
 
+def test_several_ops_with_one_document_are_refused_before_any_is_built(run, op, tmp_path, cache_dir):
+    (tmp_path / "dcuop.toml").write_text('[workspace]\nmembers = ["*"]\n')
+    write(tmp_path / "other", dcuop__toml=CONTRACT, tripled__cpp=SOURCE, binding__py=BINDING)
+    write(tmp_path / "other", reference__py="def tripled_formula(x):\n    return 3 * x\n")
+    for arguments, said in ((["--json"], "--json"), (["--report", "out.md"], "--report")):
+        result = run("verify", "--python", PYTHON, *arguments, cwd=tmp_path)
+        assert result.rc == 2 and f"2 ops have contracts here, and {said} holds one" in result.stdout + result.stderr, result
+    assert list((cache_dir / "v1" / "entries").glob("*/*")) == []
+
+
+def test_a_result_is_counted_and_goes_with_its_entry(run, op, cache_dir):
+    assert verify(run, op, "--layer", "micro").rc == 0
+    (kept,) = (cache_dir / "v1" / "verify").glob("*/*.json")
+    (entry,) = (cache_dir / "v1" / "entries").glob("*/*")
+    assert kept.parent.name == "tripled" and kept.stem == entry.name
+    counted = run("cache", "stats", "--json").json["other_bytes"]
+    size = kept.stat().st_size
+    kept.write_bytes(b"")
+    assert counted - run("cache", "stats", "--json").json["other_bytes"] == size
+    assert run("clean", str(op)).rc == 0
+    assert not kept.exists() and not kept.parent.exists()
+
+
 def test_a_contract_is_no_part_of_the_key(run, op):
     assert verify(run, op, "--layer", "correctness", "--case", "*/size/1").rc == 0
     write(op, dcuop__toml=CONTRACT.replace("block = 64", "block = 32"))

@@ -333,6 +333,17 @@ TEST_F(BackendTest, AnOpIsForHipUnlessAskedOtherwise) {
   EXPECT_THAT(read_op(write_op("ops/plain")).backends, ElementsAre(Backend::hip));
 }
 
+TEST_F(BackendTest, AnOpWithoutSourcesInBuildIsNotForHip) {
+  const std::filesystem::path path =
+      manifest("[backend.cuda]\nsources = [\"a.cpp\"]\n", "include_dirs = [\"inc\"]\n");
+  EXPECT_THAT(backends_of(path), ElementsAre(Backend::cuda));
+  EXPECT_THAT(
+      fault_of([&] { static_cast<void>(read_op(path, Backend::hip)); }),
+      HasSubstr("the op has no sources in [build]; it is built for cuda | add them, or choose another"));
+  EXPECT_THAT(backends_of(manifest("", "include_dirs = [\"inc\"]\n")), ElementsAre(Backend::hip))
+      << "which is missing its sources";
+}
+
 TEST_F(BackendTest, TakesFromBuildWhatItsTableDoesNotSet) {
   const Op op = read_op(manifest(host_table), Backend::host);
   EXPECT_EQ(op.backend, Backend::host);
