@@ -60,7 +60,7 @@ ExitCode print_statistics(Context& context) {
        aligned({{"cache", place + (store.read_only() ? " (read-only)" : "")},
                 {"entries", std::to_string(usage.entries) + ", " + human_size(usage.entry_bytes)},
                 {"objects", std::to_string(usage.objects) + ", " + human_size(usage.object_bytes)},
-                {"index", counted(usage.index_records, "record") + "; index, logs and memos " +
+                {"index", counted(usage.index_records, "record") + "; index, logs, memos and results " +
                               human_size(usage.other_bytes)},
                 {"since ever", counted(totals.hits, "hit") + ", " + std::to_string(totals.built) +
                                    " built, " + std::to_string(totals.failed) + " failed; hits spared " +

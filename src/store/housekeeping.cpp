@@ -27,6 +27,7 @@ constexpr std::chrono::hours failure_age{24 * 7};
 /// A memo that nobody wrote or (as far as the file system tells) read for so long: of a host or container that
 /// is gone, or of an op that nobody builds. Asking again costs well below a second.
 constexpr std::chrono::hours memo_age{24 * 30};
+constexpr std::chrono::hours result_age{24 * 30};
 /// What write_file_atomic() calls a file before it is complete.
 constexpr std::chrono::hours torn_write_age{1};
 constexpr std::string_view temporary_prefix = ".dcuop-tmp-";
@@ -184,6 +185,41 @@ std::uint64_t prune_lettered(const Layout& layout, const fs::path& directory,
   return removed;
 }
 
+/// The entry's results, which are named after the op too.
+void remove_results(const Layout& layout, const Digest& key) {
+  for (const std::string& op : list_directory(layout.results())) {
+    const fs::path directory = layout.results() / op;
+    if (is_real_directory(directory) && remove_file(directory / (key.hex() + ".json")) > 0) {
+      (void)rmdir(directory.c_str()); // fails unless it is empty
+    }
+  }
+}
+
+/// Results of entries that are not here: those of another cache, from which a build was served, are compared with for
+/// a while.
+std::uint64_t prune_results(const Layout& layout, system_clock::duration leftover_age) {
+  const system_clock::duration age = leftover_age.count() == 0 ? leftover_age : result_age;
+  std::uint64_t removed = 0;
+  for (const std::string& op : list_directory(layout.results())) {
+    const fs::path directory = layout.results() / op;
+    if (!is_real_directory(directory)) {
+      continue;
+    }
+    for (const std::string& name : list_directory(directory)) {
+      const fs::path file = directory / name;
+      const bool is_torn = name.starts_with('.') && name.ends_with(".tmp");
+      const std::optional<Digest> key =
+          name.ends_with(".json") ? Digest::from_hex(file.stem().string()) : std::nullopt;
+      const bool is_gone = key && !is_real_directory(layout.entry(Shelf::entries, *key));
+      if (is_torn ? is_older_than(file, leftover_age) : is_gone && is_older_than(file, age)) {
+        removed += remove_file(file);
+      }
+    }
+    (void)rmdir(directory.c_str());
+  }
+  return removed;
+}
+
 std::uint64_t prune_failures(const Layout& layout, system_clock::duration age) {
   std::uint64_t removed = 0;
   for (const Digest& request : keys_in(layout.failures())) {
@@ -227,6 +263,9 @@ bool Store::remove(Shelf shelf, const Digest& key) {
   if (rename_away(root_, layout.entry(shelf, key))) {
     (void)remove_file(layout.use_stamp(shelf, key));
     (void)remove_file(verified_memo(memo_directory_, shelf, key));
+    if (shelf == Shelf::entries) {
+      remove_results(layout, key);
+    }
   }
   return true;
 }
@@ -262,6 +301,7 @@ std::uint64_t Store::prune_leftovers(std::chrono::seconds minimum_age) noexcept 
     removed +=
         prune_failures(layout, minimum_age.count() == 0 ? minimum_age : failure_age) + prune_holders(layout);
     removed += prune_inline_files(layout, minimum_age);
+    removed += prune_results(layout, minimum_age);
     removed += prune_lettered(layout, layout.use(), minimum_age);
     removed += prune_lettered(layout, memo_directory_ / "verified", minimum_age);
     for (const fs::path& directory :

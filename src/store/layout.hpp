@@ -32,6 +32,8 @@ class Layout {
   [[nodiscard]] std::filesystem::path use_stamp(Shelf shelf, const Digest& key) const;
   [[nodiscard]] std::filesystem::path statistics() const { return version_ / "statistics"; }
   [[nodiscard]] std::filesystem::path memos() const { return version_ / "memo"; }
+  /// What `dcuop verify` keeps: <op>/<key of the entry>.json, written by python/dcuop/_verify/_results.py.
+  [[nodiscard]] std::filesystem::path results() const { return version_ / "verify"; }
   [[nodiscard]] std::filesystem::path private_directories() const { return version_ / "tmp"; }
 
  private:

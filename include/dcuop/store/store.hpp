@@ -214,8 +214,8 @@ class Store {
   [[nodiscard]] Usage usage() const;
   /// Reads every file of every entry, object and index record again.
   [[nodiscard]] std::vector<Damage> verify() const;
-  /// Removes what leads nowhere: index records and origins of entries that are gone, their stamps, failures
-  /// older than a week; then sweep_private_directories(). Returns how many things it removed. What was
+  /// Removes what leads nowhere: index records and origins of entries that are gone, their stamps, results
+  /// of `dcuop verify` on them, failures older than a week; then sweep_private_directories(). Returns how many things it removed. What was
   /// written since `minimum_age` before now may belong to a build that is at work, and stays; with 0 nothing
   /// does, failures neither.
   std::uint64_t prune_leftovers(std::chrono::seconds minimum_age = std::chrono::hours(1)) noexcept;

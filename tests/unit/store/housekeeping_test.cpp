@@ -148,6 +148,28 @@ TEST_F(HousekeepingTest, usage_counts_what_is_there) {
   EXPECT_GT(usage.other_bytes, 0U);
 }
 
+TEST_F(HousekeepingTest, results_go_with_their_entry) {
+  Store store = open();
+  const Entry stays = publish(store, key_of("stays"), "code", "affine");
+  const Entry goes = publish(store, key_of("goes"), "code", "affine");
+  const fs::path results = store.root() / "v1/verify/affine";
+  const auto result_of = [&](const Digest& key) { return results / (key.hex() + ".json"); };
+  fs::create_directories(results);
+  const std::uint64_t before = store.usage().other_bytes;
+  for (const Digest& key : {stays.key, goes.key, key_of("elsewhere")}) {
+    write_file_atomic(result_of(key), "{}\n");
+  }
+  write_file_atomic(results / ".abc.tmp", "{");
+  EXPECT_EQ(store.usage().other_bytes, before + 10);
+  ASSERT_TRUE(store.remove(Shelf::entries, goes.key));
+  EXPECT_FALSE(fs::exists(result_of(goes.key)));
+  EXPECT_EQ(store.prune_leftovers(), 0U) << "of an entry that another cache may have, and being written";
+  EXPECT_EQ(store.prune_leftovers(std::chrono::seconds(0)), 2U);
+  EXPECT_THAT(list_directory(results), ElementsAre(stays.key.hex() + ".json"));
+  ASSERT_TRUE(store.remove(Shelf::entries, stays.key));
+  EXPECT_FALSE(fs::exists(results));
+}
+
 TEST_F(HousekeepingTest, pruning_takes_what_leads_nowhere) {
   Store store = open();
   const Entry stays = publish(store, key_of("stays"), "code", "affine");
