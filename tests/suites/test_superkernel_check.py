@@ -55,6 +55,14 @@ def test_what_is_planted_is_found_and_nothing_else(run, case):
     assert bool(wanted) == case.name.startswith("bad"), "only bad ones announce something"
 
 
+@pytest.mark.parametrize("page", ["superkernel-check.md", "superkernel-check.zh.md"])
+def test_the_example_of_the_page_is_what_is_printed(run, page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    ((command, printed),) = re.findall(r"^    \$ dcuop (.+)\n((?:    .+\n)+)", text, re.MULTILINE)
+    answer = run(*command.split(), cwd=ROOT)
+    assert answer.stdout == re.sub("^    ", "", printed, flags=re.MULTILINE) and answer.rc == 1
+
+
 def test_every_rule_has_a_bad_a_good_and_a_trap(run):
     listed = re.findall(r"^(DCU8[4-9]\d) ", run("rule").stdout, re.MULTILINE)
     assert len(listed) >= 30
