@@ -56,6 +56,21 @@ def test_links_lead_to_files(readme):
             assert (readme.parent / link).exists(), link
 
 
+@pytest.mark.parametrize("chinese", sorted((ROOT / "docs").glob("*.zh.md")), ids=lambda path: path.name)
+def test_a_chinese_page_has_what_the_english_one_has(chinese):
+    english = chinese.with_name(chinese.name.replace(".zh", ""))
+    pages = {page: page.read_text(encoding="utf-8") for page in (english, chinese)}
+    assert f"\n\n[中文]({chinese.name})\n\n" in pages[english] and f"\n\n[English]({english.name})\n\n" in pages[chinese]
+    for start in ("## ", "    ", "| ", "- "):
+        sizes = {page.name: len(re.findall(f"^{re.escape(start)}", text, re.MULTILINE)) for page, text in pages.items()}
+        assert len(set(sizes.values())) == 1, f"{start!r}: {sizes}"
+    links = [{link.replace(".zh", "") for link in re.findall(r"\]\(([^)]+)\)", text)} for text in pages.values()]
+    assert links[0] == links[1]
+    first_columns = [re.findall(r"^\| (.*?)(?: \||$)", text, re.MULTILINE) for text in pages.values()]
+    keys = [[re.findall(r"`[^`]+`|DCU\d+", cell) for cell in column] for column in first_columns]
+    assert keys[0] == keys[1]
+
+
 @pytest.mark.parametrize("readme", READMES, ids=lambda path: path.name)
 def test_scripts_exist(readme):
     for code in code_of(readme):
