@@ -256,6 +256,10 @@ _TABLE: Tuple[Tuple[str, str], ...] = (
     ("{script}, counted, {path}", "{script}，计数，{path}"),
     ("dcuop: {layer}: {what}", "dcuop: {layer}：{what}"),
     (
+        "dcuop: interrupted while the operator was being loaded; nothing was run",
+        "dcuop：在加载算子时中断；未运行任何内容",
+    ),
+    (
         "dcuop: interrupted in the layer {layer}; the result is not kept",
         "dcuop: 在 {layer} 层被中断；结果未保存",
     ),
