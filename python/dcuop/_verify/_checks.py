@@ -357,9 +357,14 @@ def _alternative(
     if vanished is None:
         return found
     return [
-        torch.where(mask & (other == 0), -right, other) if right.is_floating_point() else other
+        _with_signs(other, mask & (other.double() == 0), right) if right.is_floating_point() else other
         for mask, right, other in zip(vanished, want, found if found is not None else want)
     ]
+
+
+def _with_signs(values: torch.Tensor, where: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """`values`, with the opposite of `right` where that is. By way of float64: the 8-bit types have no arithmetic."""
+    return torch.where(where, -right.double(), values.double()).to(values.dtype)
 
 
 def _vanished(
