@@ -287,11 +287,12 @@ class UseReader {
   void property(Node node, const std::string& name) {
     const Purpose purpose = purpose_of(node);
     if (is_any_of(name, {"is_cuda", "is_hip", "is_cpu", "device", "get_device", "device_type",
-                         "is_privateuseone", "is_meta"})) {
+                         "is_privateuseone", "is_meta", "key_set"})) {
       const bool relative =
           is_compared(node, node.text(), {"device", "get_device"}) || is_compared_with_variable(node);
       use_.same_device = use_.same_device || relative;
-      use_.device = use_.device || (purpose == Purpose::check && !relative);
+      use_.device = use_.device || (purpose == Purpose::check && !relative) ||
+                    (purpose != Purpose::check && is_kept_and_checked(node));
     } else if (is_any_of(name, {"scalar_type", "dtype", "is_floating_point", "type", "element_size",
                                 "itemsize", "is_complex"})) {
       const bool relative = is_compared(node, node.text(), {"scalar_type", "dtype"});
@@ -330,6 +331,25 @@ class UseReader {
       side = above;
     }
     return false;
+  }
+
+  /// const bool ok = x.is_cuda(); TORCH_CHECK(ok)
+  [[nodiscard]] bool is_kept_and_checked(Node node) const {
+    Node kept;
+    for (Node above = node.parent(); above && !kept && !above.type().ends_with("statement");
+         above = above.parent()) {
+      kept = above.is("init_declarator")         ? source::declared_name(above)
+             : above.is("assignment_expression") ? above.child("left")
+                                                 : Node();
+    }
+    bool checked = false;
+    function_.body.each([&](Node one) {
+      checked = checked ||
+                (one.is("identifier") && one != kept && one.text() == kept.text() && one.begin() < limit_ &&
+                 purpose_of(one) == Purpose::check && !is_compared_with_variable(one) &&
+                 !is_compared(one, one.text(), {"device", "get_device"}));
+    });
+    return checked;
   }
 
   /// const at::Device device(at::kCUDA)
