@@ -20,6 +20,7 @@ from dcuop._verify._contract import Argument, Contract, Function, Request, Toler
 from dcuop._verify._inputs import make, plain_arguments  # noqa: E402
 from dcuop._verify._layouts import NON_CONTIGUOUS, edges  # noqa: E402
 from dcuop._verify._judge import differ, round_once, same_bits, ulp_distance, ulp_error  # noqa: E402
+from dcuop._verify._target import widened  # noqa: E402
 
 CPU = torch.device("cpu")
 EXACT = Tolerance(ulp=0)
@@ -49,6 +50,13 @@ def test_rounding_happens_once():
     assert math.isnan(round_once(doubles(math.nan), torch.bfloat16).item())
     for dtype in (torch.float16, torch.bfloat16, torch.float32):
         assert 0.499 < ulp_error(round_once(values, dtype), values).max().item() <= 0.5
+
+
+@pytest.mark.skipif(not hasattr(torch, "float8_e5m2"), reason="this torch has no 8-bit types")
+def test_the_8_bit_types_are_widened_too():
+    given = torch.tensor([0.5, -3.0]).to(torch.float8_e5m2)
+    wide = widened({"x": given})["x"]
+    assert wide.dtype == torch.float64 and wide.tolist() == [0.5, -3.0]
 
 
 def test_distances_count_the_values_between():

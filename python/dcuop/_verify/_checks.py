@@ -393,10 +393,11 @@ def _either(got: torch.Tensor, want: torch.Tensor, other: torch.Tensor, case: Ca
     flat_got, flat_want, flat_other = (tensor.contiguous().flatten() for tensor in (got, want, other.to(got.dtype)))
     if flat_got.is_complex():
         return want
-    mixed = flat_want.clone()
     mask = wrong_elements(flat_got, flat_want, tolerance) & ~wrong_elements(flat_got, flat_other, tolerance)
-    mixed[mask] = flat_other[mask]
-    return mixed.view(want.shape)
+    if want.is_floating_point():
+        # By way of float64, which holds them all: torch has little for the 8-bit types.
+        return torch.where(mask, flat_other.double(), flat_want.double()).to(want.dtype).view(want.shape)
+    return torch.where(mask, flat_other, flat_want).view(want.shape)
 
 
 def _weights(case: Case, result: torch.Tensor) -> torch.Tensor:

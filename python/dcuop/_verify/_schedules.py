@@ -11,7 +11,7 @@ from ._contract import Function
 from ._format import first_line
 from ._judge import bits, dtype_name, round_once
 from ._rounding import NARROW, Rounding
-from ._target import Arguments, Target, copied, outputs, widened
+from ._target import Arguments, Target, copied, outputs, widened, wider
 
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -137,7 +137,7 @@ def in_dtype(arguments: Arguments, dtype: torch.dtype) -> Dict[str, Any]:
 
     def given(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.is_floating_point():
-            return value.to(torch.promote_types(dtype, value.dtype))
+            return value.to(wider(dtype, value))
         return value
 
     return {name: given(value) for name, value in copied(arguments).items()}

@@ -171,9 +171,14 @@ def widened(arguments: Arguments, dtype: torch.dtype = torch.float64) -> Dict[st
             return value
         if value.is_complex():
             return value.to(torch.complex128)
-        return value.to(torch.promote_types(dtype, value.dtype)) if value.is_floating_point() else value
+        return value.to(wider(dtype, value)) if value.is_floating_point() else value
 
     return {name: wide(value) for name, value in copied(arguments).items()}
+
+
+def wider(dtype: torch.dtype, value: torch.Tensor) -> torch.dtype:
+    """`dtype`, or that of a floating-point tensor where it is wider. torch promotes no 8-bit types."""
+    return dtype if value.element_size() == 1 else torch.promote_types(dtype, value.dtype)
 
 
 def _on(value: Any, device: str) -> Any:
