@@ -199,11 +199,18 @@ class Builder {
 } // namespace
 
 const Steps& Program::steps_of(const Function& function) {
+  constexpr std::size_t deepest = 100; // calls in calls, each of which is several frames of the stack here
+  static const Steps none;
   auto& made = made_[&function];
   if (made == nullptr) {
+    if (open_ == deepest) {
+      return none;
+    }
     made = std::make_unique<Made>();
     Made& mine = *made; // the map may grow meanwhile
+    ++open_;
     Steps steps = Builder(*this, function).body(function.body);
+    --open_;
     while (!steps.empty() && steps.back().kind == Step::Kind::leaves &&
            steps.back().node.is("return_statement") && steps.size() == 1) {
       steps.pop_back(); // a return and nothing else
@@ -212,7 +219,6 @@ const Steps& Program::steps_of(const Function& function) {
     mine.is_ready = true;
     return mine.steps;
   }
-  static const Steps none;
   return made->is_ready ? made->steps : none; // a function that calls itself
 }
 

@@ -78,6 +78,7 @@ class Program {
     bool is_ready = false;
   };
   std::map<const Function*, std::unique_ptr<Made>> made_;
+  std::size_t open_ = 0; ///< functions that are being read
 };
 
 /// What an expression does, its calls of the sources' own functions included.

@@ -127,6 +127,13 @@ def test_what_is_not_understood_is_said_and_lowers_confidence(run, tmp_path):
     assert any(row["label"] == "confidence" for row in first["evidence"])
 
 
+def test_a_chain_of_thousands_of_calls_is_followed_as_far_as_the_stack_reaches(run, tmp_path):
+    calls = "".join(f"__aicore__ inline void f{i}() {{ f{i + 1}(); SyncAll(); }}\n" for i in range(4000))
+    kernel = 'extern "C" __global__ __aicore__ void k(GM_ADDR x) { if (GetBlockIdx() == 0) { f0(); } }\n'
+    (tmp_path / "k.cpp").write_text(f"{calls}__aicore__ inline void f4000() {{ }}\n{kernel}")
+    assert "DCU840" in {finding["rule"] for finding in checked(run, str(tmp_path))["findings"]}
+
+
 def test_constants_and_classes_come_from_other_files_of_the_operator(run, tmp_path):
     (tmp_path / "op_kernel").mkdir()
     (tmp_path / "op_kernel" / "common.h").write_text(
