@@ -17,7 +17,7 @@ struct Allowance {
   bool used = false;
 };
 
-constexpr std::string_view keyword = "dcuop: allow(";
+constexpr std::string_view keyword = "allow(";
 
 /// Between an allowance and what it is about.
 bool is_passed_over(std::string_view text) {
@@ -28,10 +28,14 @@ bool is_passed_over(std::string_view text) {
 
 void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allowance>& into) {
   const std::string_view comment = std::string_view(file.text).substr(begin, end - begin);
-  const auto at = comment.find(keyword);
+  const auto begins = comment.find("dcuop:");
   // Only what a comment begins with: prose may speak of it.
-  if (at == std::string_view::npos ||
-      comment.substr(0, at).find_first_not_of("/*# \t!<") != std::string_view::npos) {
+  if (begins == std::string_view::npos ||
+      comment.substr(0, begins).find_first_not_of("/*# \t!<") != std::string_view::npos) {
+    return;
+  }
+  const auto at = comment.find_first_not_of(' ', begins + std::string_view("dcuop:").size());
+  if (at == std::string_view::npos || !comment.substr(at).starts_with(keyword)) {
     return;
   }
   const auto close = comment.find(')', at);
@@ -209,6 +213,8 @@ void check_reading(const source::Model& model, Findings& findings) {
           "DCU992", file->path, 0,
           {{"what", "it was not read: " + file->fault}, {"what:zh", "没有读取：" + file->fault}});
       added.severity = finding::Severity::warning;
+      added.fix = "make it a readable UTF-8 text of at most 8 MiB, or name the other files alone";
+      added.chinese.fix = "将其改为可读的、不超过 8 MiB 的 UTF-8 文本，或只指定其他文件";
       continue;
     }
     if (!file->not_understood.empty()) {

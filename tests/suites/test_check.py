@@ -85,6 +85,14 @@ def test_an_allowance_is_counted(run, bad):
     assert answer.rc == 0 and "1 finding allowed" in answer.stdout
 
 
+def test_a_file_that_is_no_text_is_named_with_what_to_do(run, tmp_path):
+    (tmp_path / "op.hip").write_bytes("__global__ void k() {}".encode("utf-16"))
+    (report,) = json.loads(run("check", str(tmp_path), "--json").stdout)["checked"]
+    (finding,) = report["findings"]
+    assert finding["rule"] == "DCU992" and "it is no text" in finding["cause"]
+    assert "UTF-8" in finding["fix"]
+
+
 def test_release_prints_the_checklist(run):
     answer = run("check", str(CORPUS / "release" / "bad"), "--release")
     assert answer.rc == 1
