@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .rounding import as_float32, fused_multiply_add
+from .rounding import as_float32, fused_multiply_add, square_root
 
 #: Of op_kernel.hip: so many threads share a row.
 BLOCK_SIZE = 256
@@ -34,5 +34,5 @@ def rms_norm_reference(x: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6)
     while sums.shape[1] > 1:
         half = sums.shape[1] // 2
         sums = sums[:, :half] + sums[:, half:]
-    scale = 1.0 / torch.sqrt(sums / as_float32(length, x) + as_float32(eps, x))
+    scale = 1.0 / square_root(sums / as_float32(length, x) + as_float32(eps, x))
     return (values * scale * weight.float()).to(x.dtype).reshape(x.shape)
