@@ -11,6 +11,7 @@ import functools
 import json
 import os
 import shutil
+import signal
 import subprocess
 import textwrap
 from pathlib import Path
@@ -18,6 +19,10 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Seque
 
 import pytest
 from warm_python import WarmPython
+
+# A shell starts what it puts into the background with SIGINT ignored, and so would all that is interrupted here.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The interpreter that has torch: Debian's.
