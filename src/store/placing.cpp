@@ -1,5 +1,6 @@
 #include "placing.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -66,6 +67,18 @@ void move_aside(const fs::path& root, const fs::path& target, Shelf shelf, const
   }
 }
 
+/// Ours in the place of what was read as damaged, in one step, so that nobody finds the place empty. False where the file
+/// system or the kernel cannot (NFS; https://man7.org/linux/man-pages/man2/rename.2.html, RENAME_EXCHANGE).
+bool exchange(const fs::path& root, const fs::path& directory, const fs::path& target) {
+  if (::renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) {
+    return false;
+  }
+  const PrivateDirectory aside = reserve_private_name(root);
+  (void)::rename(directory.c_str(),
+                 aside.path().c_str()); // and removed; else it is a leftover, which prune knows
+  return true;
+}
+
 } // namespace
 
 int rename_directory(const fs::path& from, const fs::path& to) {
@@ -98,6 +111,9 @@ Placing place_directory(const fs::path& root, Shelf shelf, const Digest& key, co
       continue;
     }
     log_warning("damaged cache entry " + target.string() + ": " + winner.damage + "; it is replaced");
+    if (exchange(root, directory, target)) {
+      return {Placed::ours, std::nullopt};
+    }
     move_aside(root, target, shelf, key);
   }
   return {Placed::invisible, std::nullopt};
