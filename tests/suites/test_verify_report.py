@@ -36,7 +36,7 @@ HOSTILE = (
 
 
 def test_the_view_of_a_result_that_passes():
-    assert _view.text(sample.passing(), here="/work").splitlines() == [
+    assert _view.text(sample.passing(), here="/kernels").splitlines() == [
         "backend       hip: Hygon BW1000 (gfx936)",
         "correctness   148 passed, 0 failed, 2 skipped (device only; needs 12.0 GiB of device memory, and 4.0 are free)  4.1s",
         "numerics      max 0.50 ULP vs float64 · float32 inside, one rounding, FMA · NaN/Inf/-0/denormals as the framework",
@@ -49,7 +49,7 @@ def test_the_view_of_a_result_that_passes():
 
 
 def test_a_failed_case_is_shown_with_its_smallest_form_its_elements_and_its_command():
-    lines = _view.text(sample.failing(), here="/work").splitlines()
+    lines = _view.text(sample.failing(), here="/kernels").splitlines()
     assert lines[2:8] == [
         "  FAILED  affine/float16/size/257",
         "    1 of 257 elements is not what the reference says",
@@ -66,7 +66,7 @@ def test_a_failed_case_is_shown_with_its_smallest_form_its_elements_and_its_comm
 
 def test_the_command_holds_for_a_shell_and_keeps_the_seed():
     result = {**sample.failing(), "seed": 7, "directory": "/my ops/affine", "backend": "host"}
-    assert "dcuop verify '/my ops/affine' --backend host --seed 7 --case " in _view.text(result, here="/work")
+    assert "dcuop verify '/my ops/affine' --backend host --seed 7 --case " in _view.text(result, here="/kernels")
 
 
 def test_only_the_first_failures_are_shown_in_full():
@@ -113,7 +113,7 @@ def test_each_sentence_is_there_in_both_languages_with_the_same_places():
 
 
 def test_the_view_in_chinese():
-    text = _view.text(sample.failing(), language="zh", here="/work")
+    text = _view.text(sample.failing(), language="zh", here="/kernels")
     assert "正确性        148 个通过，1 个失败，2 个跳过" in text
     assert "内部 float32，仅舍入一次，FMA" in text
     assert "门槛          未通过" in text and "149 个用例中有 1 个失败" in text
@@ -207,7 +207,7 @@ def test_the_html_report_fetches_nothing_and_runs_nothing():
 
 def test_the_html_report_begins_with_the_verdict_and_what_failed():
     text = Page(_report_html.render(sample.failing())).text
-    order = ["FAILED", "1 of 149 cases failed", "Failed cases", "Got", "dcuop verify /work/ops/affine", "Numerics"]
+    order = ["FAILED", "1 of 149 cases failed", "Failed cases", "Got", "dcuop verify /kernels/ops/affine", "Numerics"]
     places = [text.index(part) for part in order]
     assert places == sorted(places)
     for number in ("256", "0.0", "1.5", "15,872", "x [257], values: ones (after 12 runs)"):
