@@ -40,3 +40,15 @@
 #define SPLIT_SOURCE                                                                                         \
   "https://github.com/mirror-cann/graph-autofusion/blob/00239185bd1c8db607e456231fbffed22184a1f9/"           \
   "super_kernel/src/aot/sk_scope_split.cpp"
+#define GENERATOR_DIRECTORY "https://github.com/mirror-cann/graph-autofusion/blob/"
+#define LAUNCH_SOURCE                                                                                        \
+  "https://github.com/mirror-cann/graph-autofusion/blob/0d5bf795873bf9b180e8e11508cd38bda3b0904b/"           \
+  "super_kernel/src/jit/superkernel/super_kernel_op_infos.py"
+#define GE_PARSER                                                                                            \
+  GENERATOR_DIRECTORY "16a9fd26ea6b52688125f52fe1a34f6178f7a5ad/super_kernel/src/jit/superkernel/"           \
+                      "super_kernel_option_parse.py"
+#define AOT_OPTIONS                                                                                          \
+  GENERATOR_DIRECTORY "06006013cee138459ac21fc3acc049c3a52a0eb1/super_kernel/src/aot/sk_options_manager.cpp"
+#define OPERATOR_SOURCE                                                                                      \
+  GENERATOR_DIRECTORY "40772cd9e3d936ea5d28ec1befc14307d1ba1aa3/super_kernel/src/jit/superkernel/"           \
+                      "super_kernel_sub_op_infos.py"

@@ -1,36 +1,12 @@
 // DCU80x, DCU81x: operators of an Ascend SuperKernel that wait for ever, or compute with the wrong cores.
 #include <iterator>
 
+#include "ascend_links.hpp"
 #include "rules.hpp"
 
 namespace dcuop::finding {
 
 namespace {
-
-// [doc] the adaptation page and the option table; [src] the generator and the headers, which no document promises.
-#define ADAPTATION                                                                                           \
-  "https://github.com/mirror-cann/asc-devkit/blob/013c151f548e5080ef8c82e146914545c49996c2/docs/zh/guide/"   \
-  "%E7%BC%96%E7%A8%8B%E6%8C%87%E5%8D%97/%E9%AB%98%E7%BA%A7%E7%BC%96%E7%A8%8B/SuperKernel/"                   \
-  "%E7%AE%97%E5%AD%90%E9%80%82%E9%85%8D%E8%AF%B4%E6%98%8E.md"
-#define OPTION_TABLE                                                                                         \
-  "https://github.com/Ascend/torchair/blob/2daefbef66262878a141ec10104efc8fb259023b/docs/zh/ascend_ir/"      \
-  "features/advanced/super_kernel_scope.md"
-#define SYNC_SOURCE                                                                                          \
-  "https://github.com/mirror-cann/asc-devkit/blob/2e0db4c974267cfa568f248abf1aea415395c7e7/impl/basic_api/"  \
-  "dav_c220/kernel_operator_sync_impl.h"
-#define GENERATOR                                                                                            \
-  "https://github.com/mirror-cann/graph-autofusion/blob/40772cd9e3d936ea5d28ec1befc14307d1ba1aa3/"           \
-  "super_kernel/src/jit/superkernel/super_kernel.py"
-#define LAUNCH_SOURCE                                                                                        \
-  "https://github.com/mirror-cann/graph-autofusion/blob/0d5bf795873bf9b180e8e11508cd38bda3b0904b/"           \
-  "super_kernel/src/jit/superkernel/super_kernel_op_infos.py"
-#define SPLIT_SOURCE                                                                                         \
-  "https://github.com/mirror-cann/graph-autofusion/blob/00239185bd1c8db607e456231fbffed22184a1f9/"           \
-  "super_kernel/src/aot/sk_scope_split.cpp"
-#define EARLY_START                                                                                          \
-  "https://github.com/mirror-cann/asc-devkit/blob/013c151f548e5080ef8c82e146914545c49996c2/docs/zh/api/"     \
-  "SIMD-API/%E5%9F%BA%E7%A1%80API/%E5%90%8C%E6%AD%A5%E6%8E%A7%E5%88%B6/"                                     \
-  "%E4%BB%BB%E5%8A%A1%E9%97%B4%E5%90%8C%E6%AD%A5/SetNextTaskStart.md"
 
 constexpr Rule table[] = {
     {.id = "DCU801",

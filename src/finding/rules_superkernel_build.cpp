@@ -1,38 +1,12 @@
 // DCU82x, DCU83x: what the back ends of an Ascend SuperKernel refuse or ignore, and scalars in the data cache.
 #include <iterator>
 
+#include "ascend_links.hpp"
 #include "rules.hpp"
 
 namespace dcuop::finding {
 
 namespace {
-
-#define ADAPTATION                                                                                           \
-  "https://github.com/mirror-cann/asc-devkit/blob/013c151f548e5080ef8c82e146914545c49996c2/docs/zh/guide/"   \
-  "%E7%BC%96%E7%A8%8B%E6%8C%87%E5%8D%97/%E9%AB%98%E7%BA%A7%E7%BC%96%E7%A8%8B/SuperKernel/"                   \
-  "%E7%AE%97%E5%AD%90%E9%80%82%E9%85%8D%E8%AF%B4%E6%98%8E.md"
-#define OPTION_TABLE                                                                                         \
-  "https://github.com/Ascend/torchair/blob/2daefbef66262878a141ec10104efc8fb259023b/docs/zh/ascend_ir/"      \
-  "features/advanced/super_kernel_scope.md"
-#define GENERATOR_DIRECTORY "https://github.com/mirror-cann/graph-autofusion/blob/"
-#define GE_PARSER                                                                                            \
-  GENERATOR_DIRECTORY "16a9fd26ea6b52688125f52fe1a34f6178f7a5ad/super_kernel/src/jit/superkernel/"           \
-                      "super_kernel_option_parse.py"
-#define AOT_OPTIONS                                                                                          \
-  GENERATOR_DIRECTORY "06006013cee138459ac21fc3acc049c3a52a0eb1/super_kernel/src/aot/sk_options_manager.cpp"
-#define LAUNCH_SOURCE                                                                                        \
-  GENERATOR_DIRECTORY "0d5bf795873bf9b180e8e11508cd38bda3b0904b/super_kernel/src/jit/superkernel/"           \
-                      "super_kernel_op_infos.py"
-#define OPERATOR_SOURCE                                                                                      \
-  GENERATOR_DIRECTORY "40772cd9e3d936ea5d28ec1befc14307d1ba1aa3/super_kernel/src/jit/superkernel/"           \
-                      "super_kernel_sub_op_infos.py"
-#define GENERATOR                                                                                            \
-  GENERATOR_DIRECTORY "40772cd9e3d936ea5d28ec1befc14307d1ba1aa3/super_kernel/src/jit/superkernel/"           \
-                      "super_kernel.py"
-#define EARLY_START                                                                                          \
-  "https://github.com/mirror-cann/asc-devkit/blob/013c151f548e5080ef8c82e146914545c49996c2/docs/zh/api/"     \
-  "SIMD-API/%E5%9F%BA%E7%A1%80API/%E5%90%8C%E6%AD%A5%E6%8E%A7%E5%88%B6/"                                     \
-  "%E4%BB%BB%E5%8A%A1%E9%97%B4%E5%90%8C%E6%AD%A5/SetNextTaskStart.md"
 
 constexpr Rule table[] = {
     {.id = "DCU820",
