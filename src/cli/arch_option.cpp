@@ -1,17 +1,14 @@
 #include "arch_option.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "dcuop/elf/bundle.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/text.hpp"
 
 namespace dcuop::cli {
 
-void add_arch_option(CLI::App& subcommand, std::vector<std::string>& into, const std::string& meaning) {
-  subcommand.add_option("--arch", into, meaning)
-      ->type_name("ARCH[,ARCH]")
-      ->allow_extra_args(false); // "--arch gfx906 affine.so" names a file
+void add_arch_option(const Subcommand& subcommand, std::vector<std::string>& into,
+                     const std::string& meaning) {
+  subcommand.option("--arch", into, meaning).type_name("ARCH[,ARCH]").one_word();
 }
 
 std::vector<std::string> checked_archs(const std::vector<std::string>& given, ArchOf of) {

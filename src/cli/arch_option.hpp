@@ -4,14 +4,13 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "command_line.hpp"
 
 namespace dcuop::cli {
 
 /// Adds --arch; `into` must live as long.
-void add_arch_option(CLI::App& subcommand, std::vector<std::string>& into, const std::string& meaning);
+void add_arch_option(const Subcommand& subcommand, std::vector<std::string>& into,
+                     const std::string& meaning);
 
 enum class ArchOf {
   device, ///< a processor: gfx936

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "build_view.hpp"
@@ -104,7 +103,7 @@ ExitCode run(const Request& request, Context& context) {
 
 void add_build(Commands& commands) {
   auto request = std::make_shared<Request>();
-  CLI::App* subcommand =
+  const Subcommand subcommand =
       commands.add("build", "Compile the ops that are not in the cache",
                    "  dcuop build                          every op of the workspace\n"
                    "  dcuop build affine --arch gfx936     one op, for one arch\n"
@@ -113,19 +112,18 @@ void add_build(Commands& commands) {
                    "  dcuop build affine --print-path      only the path of the shared object\n"
                    "  dcuop build --dry-run                what would be built, and why");
   add_selection(subcommand, request->selection);
+  subcommand.option("-j,--jobs", request->wish.jobs, "Compilers at once (default: by processors and memory)")
+      .in_range(1, 1024);
+  subcommand.flag("--force", request->wish.force, "Compile everything again");
+  subcommand.flag("--dry-run", request->wish.dry_run, "Say what would be built, and why; build nothing");
+  subcommand.flag("--print-path", request->print_path,
+                  "Print the shared objects' paths alone, one line an op");
+  subcommand.option("--lock-timeout", request->wish.lock_timeout,
+                    "Give up (exit 4) when another process has been building an op for so long");
   subcommand
-      ->add_option("-j,--jobs", request->wish.jobs, "Compilers at once (default: by processors and memory)")
-      ->check(CLI::Range(1, 1024));
-  subcommand->add_flag("--force", request->wish.force, "Compile everything again");
-  subcommand->add_flag("--dry-run", request->wish.dry_run, "Say what would be built, and why; build nothing");
-  subcommand->add_flag("--print-path", request->print_path,
-                       "Print the shared objects' paths alone, one line an op");
-  subcommand->add_option("--lock-timeout", request->wish.lock_timeout,
-                         "Give up (exit 4) when another process has been building an op for so long");
-  subcommand
-      ->add_option("--compile-commands", request->compile_commands,
-                   "Write a compile_commands.json for the ops to FILE")
-      ->type_name("FILE");
+      .option("--compile-commands", request->compile_commands,
+              "Write a compile_commands.json for the ops to FILE")
+      .type_name("FILE");
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }
 

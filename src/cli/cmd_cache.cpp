@@ -2,7 +2,6 @@
 
 #include <limits>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -129,22 +128,21 @@ ExitCode prune(Context& context) {
   return ExitCode::ok;
 }
 
-void add_part(Commands& commands, CLI::App& parent, const char* name, const char* summary,
+void add_part(Commands& commands, const Subcommand& parent, const char* name, const char* summary,
               ExitCode (*run)(Context&)) {
-  CLI::App* const part = parent.add_subcommand(name, summary);
-  part->fallthrough();
-  commands.run(part, run);
+  commands.run(parent.subcommand(name, summary), run);
 }
 
 } // namespace
 
 void add_cache(Commands& commands) {
-  CLI::App* const subcommand = commands.add("cache", "Where the cache is, its figures, its health", examples);
-  subcommand->require_subcommand(1);
-  add_part(commands, *subcommand, "dir", "Where the cache is", print_directory);
-  add_part(commands, *subcommand, "stats", "What is in it, and what it spared", print_statistics);
-  add_part(commands, *subcommand, "verify", "Read every file again", verify);
-  add_part(commands, *subcommand, "prune", "Remove leftovers, and what is beyond max_size", prune);
+  const Subcommand subcommand =
+      commands.add("cache", "Where the cache is, its figures, its health", examples);
+  subcommand.require_subcommand();
+  add_part(commands, subcommand, "dir", "Where the cache is", print_directory);
+  add_part(commands, subcommand, "stats", "What is in it, and what it spared", print_statistics);
+  add_part(commands, subcommand, "verify", "Read every file again", verify);
+  add_part(commands, subcommand, "prune", "Remove leftovers, and what is beyond max_size", prune);
 }
 
 } // namespace dcuop::cli

@@ -5,8 +5,6 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "check_view.hpp"
 #include "command.hpp"
 #include "sarif.hpp"
@@ -97,7 +95,7 @@ ExitCode run(Context& context, const Request& request) {
 
 void add_check(Commands& commands) {
   auto request = std::make_shared<Request>();
-  auto* command =
+  const Subcommand command =
       commands.add("check", "Find faults in an operator's sources before they hang a device",
                    "  dcuop check                      the op one stands in, or all of the workspace\n"
                    "  dcuop check affine rms_norm\n"
@@ -107,11 +105,11 @@ void add_check(Commands& commands) {
                    "  dcuop rule DCU910                more about a finding\n"
                    "A comment allows a finding on its line, or on the next when it stands alone:\n"
                    "  // dcuop: allow(DCU914) the count is known on the device alone");
-  command->add_option("target", request->targets, "Ops (names or directories), directories of sources, files")
-      ->type_name("OP|DIR|FILE");
-  command->add_flag("--release", request->release,
-                    "The checklist of a release too: tests, benchmarks, README, tree");
-  add_sarif_option(*command, request->sarif);
+  command.option("target", request->targets, "Ops (names or directories), directories of sources, files")
+      .type_name("OP|DIR|FILE");
+  command.flag("--release", request->release,
+               "The checklist of a release too: tests, benchmarks, README, tree");
+  add_sarif_option(command, request->sarif);
   commands.run(command, [request](Context& context) { return run(context, *request); });
 }
 

@@ -6,7 +6,6 @@
 #include <iostream>
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -175,19 +174,18 @@ ExitCode clean(Context& context, const Request& request) {
 } // namespace
 
 void add_clean(Commands& commands) {
-  CLI::App* const subcommand = commands.add("clean", "Remove entries from the cache", examples);
+  const Subcommand subcommand = commands.add("clean", "Remove entries from the cache", examples);
   const auto request = std::make_shared<Request>();
-  subcommand->add_option("OP", request->ops, "Entries of this op: its name, or its directory (with a slash)");
-  subcommand->add_flag("--stale", request->stale,
-                       "Entries whose origin is gone, or would ask for something else now");
-  subcommand->add_option("--older-than", request->older_than, "Entries not used for this long")
-      ->type_name("DURATION");
-  subcommand
-      ->add_option("--max-size", request->max_size, "The least recently used, until the cache is smaller")
-      ->type_name("SIZE");
-  subcommand->add_flag("--all", request->all, "Everything; asks before, on a terminal");
-  subcommand->add_flag("--dry-run,-n", request->dry_run, "Only say what would be removed");
-  subcommand->add_flag("--yes,-y", request->yes, "Do not ask");
+  subcommand.option("OP", request->ops, "Entries of this op: its name, or its directory (with a slash)");
+  subcommand.flag("--stale", request->stale,
+                  "Entries whose origin is gone, or would ask for something else now");
+  subcommand.option("--older-than", request->older_than, "Entries not used for this long")
+      .type_name("DURATION");
+  subcommand.option("--max-size", request->max_size, "The least recently used, until the cache is smaller")
+      .type_name("SIZE");
+  subcommand.flag("--all", request->all, "Everything; asks before, on a terminal");
+  subcommand.flag("--dry-run,-n", request->dry_run, "Only say what would be removed");
+  subcommand.flag("--yes,-y", request->yes, "Do not ask");
   commands.run(subcommand, [request](Context& context) { return clean(context, *request); });
 }
 

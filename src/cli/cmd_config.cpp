@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -106,9 +105,9 @@ ExitCode run_config(Context& context, const Request& request) {
 
 void add_config(Commands& commands) {
   const auto request = std::make_shared<Request>();
-  CLI::App* command = commands.add("config", "Show the settings that hold", examples);
-  command->add_option("NAME", request->name, "One setting");
-  command->add_flag("--origin", request->origin, "Also where each comes from");
+  const Subcommand command = commands.add("config", "Show the settings that hold", examples);
+  command.option("NAME", request->name, "One setting");
+  command.flag("--origin", request->origin, "Also where each comes from");
   commands.run(command, [request](Context& context) { return run_config(context, *request); });
 }
 

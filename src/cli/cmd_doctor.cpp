@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "arch_option.hpp"
@@ -188,7 +187,7 @@ ExitCode run(Context& context, const Request& request) {
 
 void add_doctor(Commands& commands) {
   auto request = std::make_shared<Request>();
-  auto* command = commands.add(
+  const Subcommand command = commands.add(
       "doctor", "Say why an operator does not load, or not launch, on this machine",
       "  dcuop doctor                         this machine alone\n"
       "  dcuop doctor affine                  the op's newest entry in the cache\n"
@@ -203,27 +202,29 @@ void add_doctor(Commands& commands) {
       "  python t.py 2>&1 | dcuop doctor --message -   the first cause in a log or traceback\n"
       "  dcuop doctor --message slurm-812.out\n"
       "  dcuop rule DCU210                    more about a finding");
-  auto* target = command->add_option("target", request->target, "A .so file, or an op's name or directory")
-                     ->type_name("OP|FILE.so");
-  add_arch_option(*command, request->archs, "Judge launch for this target id instead of the visible devices");
-  add_sarif_option(*command, request->sarif);
-  auto* torch_cache =
+  const Option target = command.option("target", request->target, "A .so file, or an op's name or directory")
+                            .type_name("OP|FILE.so");
+  add_arch_option(command, request->archs, "Judge launch for this target id instead of the visible devices");
+  add_sarif_option(command, request->sarif);
+  const Option torch_cache =
       command
-          ->add_flag("--torch-extensions", request->torch_extensions,
-                     "Examine torch's own JIT cache (TORCH_EXTENSIONS_DIR, ~/.cache/torch_extensions)")
-          ->excludes(target);
+          .flag("--torch-extensions", request->torch_extensions,
+                "Examine torch's own JIT cache (TORCH_EXTENSIONS_DIR, ~/.cache/torch_extensions)")
+          .excludes(target);
   command
-      ->add_flag("--fix", request->fix,
-                 "With --torch-extensions: remove locks and half-built extensions that are provably dead")
-      ->needs(torch_cache);
-  add_saved_machine_options(*command, request->saved);
-  torch_cache->excludes("--root")->excludes("--rocminfo");
-  add_evidence_options(*command, request->evidence);
+      .flag("--fix", request->fix,
+            "With --torch-extensions: remove locks and half-built extensions that are provably dead")
+      .needs(torch_cache);
+  add_saved_machine_options(command, request->saved);
+  const Option root = command.named("--root");
+  const Option rocminfo = command.named("--rocminfo");
+  torch_cache.excludes(root).excludes(rocminfo);
+  add_evidence_options(command, request->evidence);
   for (const char* option : {"--pid", "--message"}) {
-    command->get_option(option)->excludes("--torch-extensions")->excludes("--root")->excludes("--rocminfo");
+    command.named(option).excludes(torch_cache).excludes(root).excludes(rocminfo);
   }
   commands.run(command, [request, target](Context& context) {
-    request->has_target = target->count() > 0;
+    request->has_target = target.is_given();
     return run(context, *request);
   });
 }

@@ -1,7 +1,6 @@
 // dcuop env: every fact about this machine, with where it was read.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -74,7 +73,7 @@ ExitCode run(Context& context, const SavedMachine& saved) {
 } // namespace
 
 void add_env(Commands& commands) {
-  auto* command =
+  const Subcommand command =
       commands.add("env", "Print what is known of this machine, and from where",
                    "  dcuop env\n"
                    "  dcuop env --python /usr/bin/python3\n"
@@ -82,7 +81,7 @@ void add_env(Commands& commands) {
                    "  dcuop env --rocminfo saved.txt   devices as a saved output tells them\n"
                    "  dcuop env --root /mnt/image      a saved machine, an unpacked container image");
   auto saved = std::make_shared<SavedMachine>();
-  add_saved_machine_options(*command, *saved);
+  add_saved_machine_options(command, *saved);
   commands.run(command, [saved](Context& context) { return run(context, *saved); });
 }
 

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <map>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -132,9 +131,9 @@ ExitCode run(const Selection& selection, Context& context) {
 
 void add_explain(Commands& commands) {
   auto selection = std::make_shared<Selection>();
-  CLI::App* subcommand = commands.add("explain", "Say why an op is a hit, or what makes it a miss",
-                                      "  dcuop explain affine\n"
-                                      "  dcuop explain affine --arch gfx936 --json");
+  const Subcommand subcommand = commands.add("explain", "Say why an op is a hit, or what makes it a miss",
+                                             "  dcuop explain affine\n"
+                                             "  dcuop explain affine --arch gfx936 --json");
   add_selection(subcommand, *selection);
   commands.run(subcommand, [selection](Context& context) { return run(*selection, context); });
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "arch_option.hpp"
@@ -109,34 +108,31 @@ constexpr const char* examples =
 
 void add_inspect(Commands& commands) {
   auto request = std::make_shared<Request>();
-  auto* command = commands.add(
+  const Subcommand command = commands.add(
       "inspect", "Say what device code is in a file: archs, kernels, registers, occupancy", examples);
+  command.option("FILE", request->file, "A .so, program, .o, code object (.hsaco, .co) or offload bundle")
+      .required()
+      .type_name("");
+  command.option("FILE2", request->newer, "A newer one, to be compared with it").type_name("");
+  add_arch_option(command, request->archs, "Only code for this target id (gfx90a: with any features)");
+  command.option("--kernel", request->kernel, "Only this kernel: its name, mangled or not").type_name("NAME");
+  const Option threads =
+      command.option("--threads", request->threads, "Workgroup size (default: the kernel's largest)")
+          .type_name("N")
+          .in_range(1U, 1024U);
+  command.option("--dynamic-lds", request->dynamic_lds, "LDS that the launch adds, in bytes")
+      .type_name("BYTES");
+  const Option blocks =
+      command.option("--blocks", request->blocks, "Say whether a cooperative launch of N workgroups fits")
+          .type_name("N")
+          .positive()
+          .needs(threads);
   command
-      ->add_option("FILE", request->file, "A .so, program, .o, code object (.hsaco, .co) or offload bundle")
-      ->required()
-      ->type_name("");
-  command->add_option("FILE2", request->newer, "A newer one, to be compared with it")->type_name("");
-  add_arch_option(*command, request->archs, "Only code for this target id (gfx90a: with any features)");
-  command->add_option("--kernel", request->kernel, "Only this kernel: its name, mangled or not")
-      ->type_name("NAME");
-  auto* threads =
-      command->add_option("--threads", request->threads, "Workgroup size (default: the kernel's largest)")
-          ->type_name("N")
-          ->check(CLI::Range(1U, 1024U));
-  command->add_option("--dynamic-lds", request->dynamic_lds, "LDS that the launch adds, in bytes")
-      ->type_name("BYTES");
-  auto* blocks =
-      command
-          ->add_option("--blocks", request->blocks, "Say whether a cooperative launch of N workgroups fits")
-          ->type_name("N")
-          ->check(CLI::PositiveNumber)
-          ->needs(threads);
-  command
-      ->add_option("--cus,--device-cus", request->cus,
-                   "CUs of the device, as rocminfo counts them (default: of the devices here)")
-      ->type_name("N")
-      ->check(CLI::Range(1U, 65536U))
-      ->needs(blocks);
+      .option("--cus,--device-cus", request->cus,
+              "CUs of the device, as rocminfo counts them (default: of the devices here)")
+      .type_name("N")
+      .in_range(1U, 65536U)
+      .needs(blocks);
   commands.run(command, [request](Context& context) { return run(context, *request); });
 }
 

@@ -1,6 +1,5 @@
 // dcuop key: the request of an op, and its entry when one is known.
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -46,9 +45,10 @@ ExitCode run(const Selection& selection, Context& context) {
 
 void add_key(Commands& commands) {
   auto selection = std::make_shared<Selection>();
-  CLI::App* subcommand = commands.add("key", "Print the request of an op, and its entry when one is known",
-                                      "  dcuop key affine --arch gfx906\n"
-                                      "  dcuop key --json                 with every component");
+  const Subcommand subcommand =
+      commands.add("key", "Print the request of an op, and its entry when one is known",
+                   "  dcuop key affine --arch gfx906\n"
+                   "  dcuop key --json                 with every component");
   add_selection(subcommand, *selection);
   commands.run(subcommand, [selection](Context& context) { return run(*selection, context); });
 }

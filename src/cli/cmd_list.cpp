@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -92,9 +91,9 @@ ExitCode list(Context& context, const std::vector<std::string>& names) {
 } // namespace
 
 void add_list(Commands& commands) {
-  CLI::App* const subcommand = commands.add("list", "What is in the cache", examples);
+  const Subcommand subcommand = commands.add("list", "What is in the cache", examples);
   const auto names = std::make_shared<std::vector<std::string>>();
-  subcommand->add_option("OP", *names, "Only entries of these ops, by name");
+  subcommand.option("OP", *names, "Only entries of these ops, by name");
   commands.run(subcommand, [names](Context& context) { return list(context, *names); });
 }
 

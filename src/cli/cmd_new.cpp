@@ -4,7 +4,6 @@
 #include <iterator>
 #include <optional>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -214,21 +213,19 @@ ExitCode run(const NewRequest& request, Context& context) {
 
 void add_new(Commands& commands) {
   auto request = std::make_shared<NewRequest>();
-  CLI::App* const subcommand = commands.add(
+  const Subcommand subcommand = commands.add(
       "new", "Write the directory of a new op, or propose a dcuop.toml for a CUDA extension", examples);
-  subcommand->add_option("NAME", request->name, "What the op and its module are called");
-  subcommand->add_option("--kind", request->kind, "pybind, torch-library or plain")->capture_default_str();
-  subcommand->add_option("--dir", request->directory, "Where to make it: DIR/NAME");
+  subcommand.option("NAME", request->name, "What the op and its module are called");
+  subcommand.option("--kind", request->kind, "pybind, torch-library or plain").shows_default();
+  subcommand.option("--dir", request->directory, "Where to make it: DIR/NAME");
   subcommand
-      ->add_option("--arch", request->archs,
-                   "Target ids that its kernel is for (default: those of ops/affine)")
-      ->delimiter(',')
-      ->allow_extra_args(false) // "--arch gfx906 mul" names an op
-      ->type_name("A[,B]");
-  subcommand->add_flag("--force", request->force, "Write over files of the same names");
-  subcommand->add_option("--from-cuda", request->from_cuda,
-                         "Propose a dcuop.toml for the extension in DIR, from its setup.py and sources");
-  subcommand->add_flag("--write", request->write, "Put the proposal into DIR, where there is none");
+      .option("--arch", request->archs, "Target ids that its kernel is for (default: those of ops/affine)")
+      .one_list()
+      .type_name("A[,B]");
+  subcommand.flag("--force", request->force, "Write over files of the same names");
+  subcommand.option("--from-cuda", request->from_cuda,
+                    "Propose a dcuop.toml for the extension in DIR, from its setup.py and sources");
+  subcommand.flag("--write", request->write, "Put the proposal into DIR, where there is none");
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }
 

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -95,13 +94,13 @@ ExitCode run(Context& context, const std::string& asked, bool page) {
 
 void add_rule(Commands& commands) {
   auto id = std::make_shared<std::string>();
-  auto* command = commands.add("rule", "Explain a finding's id, or list them all",
-                               "  dcuop rule DCU210\n"
-                               "  dcuop rule DCU301 --lang zh\n"
-                               "  dcuop rule");
-  command->add_option("id", *id, "The rule's id (DCU210) or name (other-torch)")->type_name("ID");
+  const Subcommand command = commands.add("rule", "Explain a finding's id, or list them all",
+                                          "  dcuop rule DCU210\n"
+                                          "  dcuop rule DCU301 --lang zh\n"
+                                          "  dcuop rule");
+  command.option("id", *id, "The rule's id (DCU210) or name (other-torch)").type_name("ID");
   auto page = std::make_shared<bool>(false);
-  command->add_flag("--markdown", *page, "With an id: as the page of docs/rules");
+  command.flag("--markdown", *page, "With an id: as the page of docs/rules");
   commands.run(command, [id, page](Context& context) { return run(context, *id, *page); });
 }
 

@@ -1,5 +1,4 @@
 // dcuop superkernel: several operators of an Ascend device fused into one launch.
-#include <CLI/CLI.hpp>
 
 #include "command.hpp"
 #include "superkernel_group.hpp"
@@ -7,14 +6,14 @@
 namespace dcuop::cli {
 
 void add_superkernel(Commands& commands) {
-  CLI::App* const group = commands.add(
+  const Subcommand group = commands.add(
       "superkernel",
       "Plan a fused scope of Ascend operators (SuperKernel) before it hangs, check their sources",
       "  dcuop superkernel plan scope.toml    which operators hang in a scope, and what mends them\n"
       "  dcuop superkernel check ops/         faults that the operators' sources show");
-  group->require_subcommand(1);
-  add_superkernel_plan(commands, *group);
-  add_superkernel_check(commands, *group);
+  group.require_subcommand();
+  add_superkernel_plan(commands, group);
+  add_superkernel_check(commands, group);
 }
 
 } // namespace dcuop::cli

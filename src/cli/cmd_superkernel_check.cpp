@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "check_view.hpp"
 #include "sarif.hpp"
 #include "superkernel_group.hpp"
@@ -74,27 +72,25 @@ check::SuperKernelRequest superkernel_request(const Context& context, const std:
   return request;
 }
 
-void add_superkernel_check(Commands& commands, CLI::App& group) {
+void add_superkernel_check(Commands& commands, const Subcommand& group) {
   auto request = std::make_shared<Request>();
-  CLI::App* const command = group.add_subcommand(
+  const Subcommand command = group.subcommand(
       "check", "Find faults in the sources of Ascend operators before they hang a SuperKernel");
-  command->fallthrough();
-  command->footer(std::string("Examples:\n") + examples);
-  command->add_option("target", request->targets, "Directories of operators, or single sources")
-      ->required()
-      ->type_name("DIR|FILE");
-  command
-      ->add_option("-I,--include", request->include_dirs, "Where headers in quotes are looked for, besides")
-      ->type_name("DIR");
+  command.footer(std::string("Examples:\n") + examples);
+  command.option("target", request->targets, "Directories of operators, or single sources")
+      .required()
+      .type_name("DIR|FILE");
+  command.option("-I,--include", request->include_dirs, "Where headers in quotes are looked for, besides")
+      .type_name("DIR");
   const std::map<std::string, Product> products = {
       {"A2", Product::a2}, {"A3", Product::a3}, {"950", Product::ascend_950}};
   command
-      ->add_option_function<std::string>(
+      .text_option(
           "--product", [request, products](const std::string& name) { request->product = products.at(name); },
           "A2, A3 or 950 (default: what holds for any)")
-      ->check(CLI::IsMember({"A2", "A3", "950"}))
-      ->type_name("PRODUCT");
-  add_sarif_option(*command, request->sarif);
+      .one_of({"A2", "A3", "950"})
+      .type_name("PRODUCT");
+  add_sarif_option(command, request->sarif);
   commands.run(command, [request](Context& context) { return run(context, *request); });
 }
 

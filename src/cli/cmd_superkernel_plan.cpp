@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
@@ -102,21 +101,18 @@ constexpr const char* footer =
 
 } // namespace
 
-void add_superkernel_plan(Commands& commands, CLI::App& group) {
+void add_superkernel_plan(Commands& commands, const Subcommand& group) {
   auto request = std::make_shared<PlanRequest>();
-  CLI::App* const plan =
-      group.add_subcommand("plan", "Launch, verdict and fix of each operator, options, savings");
-  plan->fallthrough();
-  plan->footer(footer);
-  plan->add_option("SCOPE", request->scope, "The scope's description, e.g. scope.toml")
-      ->required()
-      ->type_name("");
-  plan->add_flag("--simulate", request->simulate, "Run the cores as state machines: who waits for whom");
-  plan->add_option("--svg", request->svg, "Write the simulated timeline as a picture")->type_name("FILE");
-  plan->add_option("--sources", request->sources,
-                   "Directories of the operators: what the scope leaves open is read from their kernels")
-      ->type_name("DIR");
-  add_sarif_option(*plan, request->sarif);
+  const Subcommand plan =
+      group.subcommand("plan", "Launch, verdict and fix of each operator, options, savings");
+  plan.footer(footer);
+  plan.option("SCOPE", request->scope, "The scope's description, e.g. scope.toml").required().type_name("");
+  plan.flag("--simulate", request->simulate, "Run the cores as state machines: who waits for whom");
+  plan.option("--svg", request->svg, "Write the simulated timeline as a picture").type_name("FILE");
+  plan.option("--sources", request->sources,
+              "Directories of the operators: what the scope leaves open is read from their kernels")
+      .type_name("DIR");
+  add_sarif_option(plan, request->sarif);
   commands.run(plan, [request](Context& context) { return run_plan(context, *request); });
 }
 

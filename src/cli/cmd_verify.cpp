@@ -11,7 +11,6 @@
 #include <system_error>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "build_view.hpp"
@@ -256,7 +255,7 @@ ExitCode run(const Request& request, Context& context) {
 
 void add_verify(Commands& commands) {
   auto request = std::make_shared<Request>();
-  CLI::App* subcommand = commands.add(
+  const Subcommand subcommand = commands.add(
       "verify", "Run an op against its contract: is it right, exact, fast, worth its build?",
       "  dcuop verify affine                               all layers, and the gate\n"
       "  dcuop verify affine --layer correctness           one layer\n"
@@ -265,29 +264,25 @@ void add_verify(Commands& commands) {
       "  dcuop verify affine --compare                     what changed since the build before\n"
       "It runs the op's own code: verify what you trust. Exit code 1: the gate did not pass.");
   add_selection(subcommand, request->selection);
-  subcommand->remove_option(subcommand->get_option("--from")); // what is described has no contract
-  subcommand->get_option("--backend")
-      ->description("Where it runs: auto, hip, host (an emulated grid) or cuda (default: where it can)");
-  subcommand->add_option("--layer", request->layers, "correctness, numerics, micro, e2e (default: all)")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(all_layers()));
-  subcommand->add_option("--case", request->only, "Only cases whose id matches GLOB")->type_name("GLOB");
-  subcommand->add_flag("--list", request->list, "The cases' ids; nothing is built or run");
-  subcommand->add_option("--repeat", request->repeat, "Run the correctness cases so often")
-      ->check(CLI::Range(1, 1000000));
-  subcommand->add_option("--seed", request->seed, "Of the random inputs (default: 0)");
-  subcommand->add_option("--timeout", request->timeout, "Seconds that one case may take (default: 60)")
-      ->check(CLI::PositiveNumber);
-  subcommand->add_option("--report", request->reports, "Also written there: FILE.html, FILE.md or FILE.json")
-      ->allow_extra_args(false)
-      ->type_name("FILE");
+  subcommand.remove("--from"); // what is described has no contract
+  subcommand.named("--backend")
+      .description("Where it runs: auto, hip, host (an emulated grid) or cuda (default: where it can)");
+  subcommand.option("--layer", request->layers, "correctness, numerics, micro, e2e (default: all)")
+      .one_list()
+      .one_of(all_layers());
+  subcommand.option("--case", request->only, "Only cases whose id matches GLOB").type_name("GLOB");
+  subcommand.flag("--list", request->list, "The cases' ids; nothing is built or run");
+  subcommand.option("--repeat", request->repeat, "Run the correctness cases so often").in_range(1, 1000000);
+  subcommand.option("--seed", request->seed, "Of the random inputs (default: 0)");
+  subcommand.option("--timeout", request->timeout, "Seconds that one case may take (default: 60)").positive();
+  subcommand.option("--report", request->reports, "Also written there: FILE.html, FILE.md or FILE.json")
+      .one_word()
+      .type_name("FILE");
   subcommand
-      ->add_option("--compare", request->compare,
-                   "What differs from another entry of the op (default: the newest other one)")
-      ->expected(0, 1)
-      ->default_str("")
-      ->type_name("ENTRY");
+      .option("--compare", request->compare,
+              "What differs from another entry of the op (default: the newest other one)")
+      .optional_value()
+      .type_name("ENTRY");
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }
 

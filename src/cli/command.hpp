@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line.hpp"
 #include "dcuop/cli/config.hpp"
 #include "dcuop/probe/machine.hpp"
 #include "dcuop/probe/python.hpp"
@@ -15,10 +16,6 @@
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/process.hpp"
 #include "dcuop/support/terminal.hpp"
-
-namespace CLI {
-class App;
-}
 
 namespace dcuop::store {
 class Store;
@@ -52,11 +49,12 @@ using Run = std::function<ExitCode(Context&)>;
 
 /// Collects the subcommands; main runs the one that was parsed.
 struct Commands {
-  CLI::App& app;
-  std::vector<std::pair<CLI::App*, Run>> all;
+  Subcommand program;
+  std::vector<std::pair<Subcommand, Run>> all;
   /// A subcommand with its one-line summary and, after the options in --help, its examples.
-  CLI::App* add(const std::string& name, const std::string& summary, const std::string& examples);
-  void run(CLI::App* subcommand, Run function) { all.emplace_back(subcommand, std::move(function)); }
+  [[nodiscard]] Subcommand add(const std::string& name, const std::string& summary,
+                               const std::string& examples) const;
+  void run(Subcommand subcommand, Run function) { all.emplace_back(subcommand, std::move(function)); }
 };
 
 void add_build(Commands& commands);

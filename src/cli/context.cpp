@@ -1,7 +1,5 @@
 #include "command.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/log.hpp"
 
@@ -46,10 +44,10 @@ bool Context::chinese() const {
   return false;
 }
 
-CLI::App* Commands::add(const std::string& name, const std::string& summary, const std::string& examples) {
-  CLI::App* subcommand = app.add_subcommand(name, summary);
-  subcommand->footer("Examples:\n" + examples);
-  subcommand->fallthrough();
+Subcommand Commands::add(const std::string& name, const std::string& summary,
+                         const std::string& examples) const {
+  const Subcommand subcommand = program.subcommand(name, summary);
+  subcommand.footer("Examples:\n" + examples);
   return subcommand;
 }
 

@@ -5,7 +5,6 @@
 #include <iostream>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "build_argument.hpp"
@@ -75,14 +74,14 @@ doctor::MessageText text_of(const std::string& given, const std::filesystem::pat
 
 } // namespace
 
-void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into) {
-  auto* pid =
+void add_evidence_options(const Subcommand& subcommand, EvidenceRequest& into) {
+  const Option pid =
       subcommand
-          .add_option("--pid", into.pid,
-                      "Judge what this running process has really loaded, by /proc; with FILE.so: what "
-                      "would happen if it loaded that now. The process is not disturbed")
-          ->type_name("PID")
-          ->check([](const std::string& text) {
+          .option("--pid", into.pid,
+                  "Judge what this running process has really loaded, by /proc; with FILE.so: what "
+                  "would happen if it loaded that now. The process is not disturbed")
+          .type_name("PID")
+          .check([](const std::string& text) {
             const bool number = !text.empty() && text.size() < 10 &&
                                 text.find_first_not_of("0123456789") == std::string::npos;
             return number && text.find_first_not_of('0') != std::string::npos
@@ -90,15 +89,15 @@ void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into) {
                        : text + " is no process id: a number from 1 on";
           });
   subcommand
-      .add_option(
+      .option(
           "--message", into.message,
           "Read a pasted traceback, log or loader message ('-': standard input), name its first cause, and "
           "examine "
           "the file that it names if that is here. Exit code 1 for a failure, known or not; 0 only where "
           "that file is here and nothing is wrong with it")
-      ->type_name("FILE")
-      ->excludes(pid)
-      ->check([](const std::string& text) {
+      .type_name("FILE")
+      .excludes(pid)
+      .check([](const std::string& text) {
         return text.empty() ? std::string("the name is empty: FILE, or - for standard input") : std::string{};
       });
 }

@@ -17,7 +17,7 @@ struct EvidenceRequest {
 };
 
 /// Adds --pid and --message; `into` must live as long.
-void add_evidence_options(CLI::App& subcommand, EvidenceRequest& into);
+void add_evidence_options(const Subcommand& subcommand, EvidenceRequest& into);
 /// `failed` when a finding is an error.
 [[nodiscard]] ExitCode run_process(Context& context, const EvidenceRequest& request);
 /// `failed` when the message holds a failure, known or not, that the file here does not contradict.

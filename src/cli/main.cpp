@@ -6,15 +6,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
-#include "unknown_word.hpp"
 
 namespace dcuop::cli {
 
@@ -29,14 +28,15 @@ struct GlobalOptions {
   std::map<std::string, std::string> settings; ///< name -> text, as given
 };
 
-void add_global_options(CLI::App& app, GlobalOptions& options) {
-  app.add_flag("-q,--quiet", options.quiet, "No progress, no remarks");
-  app.add_flag("-v,--verbose", options.verbose, "Details too");
-  app.add_flag("--json", options.json, "The answer as JSON on stdout");
+void add_global_options(const Subcommand& program, GlobalOptions& options) {
+  program.flag("-q,--quiet", options.quiet, "No progress, no remarks");
+  program.flag("-v,--verbose", options.verbose, "Details too");
+  program.flag("--json", options.json, "The answer as JSON on stdout");
   const auto setting = [&](const char* flag, const char* name, const char* meaning) {
-    app.add_option_function<std::string>(
-           flag, [&options, name](const std::string& text) { options.settings[name] = text; }, meaning)
-        ->type_name("TEXT");
+    program
+        .text_option(
+            flag, [&options, name](const std::string& text) { options.settings[name] = text; }, meaning)
+        .type_name("TEXT");
   };
   setting("--cache-dir", "cache_dir", "The cache (default: $XDG_CACHE_HOME/dcuop)");
   setting("--python", "python", "The Python that extensions are for");
@@ -122,7 +122,7 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
     const Environment known = with_programs(environment, config);
     Context context{known, here, processes, terminal, config, nullptr, nullptr};
     for (const auto& [subcommand, run] : commands.all) {
-      if (subcommand->parsed()) {
+      if (subcommand.is_parsed()) {
         return run(context);
       }
     }
@@ -144,13 +144,13 @@ void print_warnings(Terminal& terminal) {
   }
 }
 
-struct Subcommand {
+struct Named {
   std::string_view name;
   void (*add)(Commands&);
 };
 
 /// In the order of --help.
-constexpr Subcommand subcommands[] = {
+constexpr Named subcommands[] = {
     {"new", add_new},
     {"build", add_build},
     {"list", add_list},
@@ -171,12 +171,12 @@ constexpr Subcommand subcommands[] = {
 /// The one that `first` names, else all: describing every option of every subcommand is a sixth of the work of a hit.
 void add_subcommands(Commands& commands, std::string_view first) {
   const auto named = std::find_if(std::begin(subcommands), std::end(subcommands),
-                                  [&](const Subcommand& subcommand) { return subcommand.name == first; });
+                                  [&](const Named& subcommand) { return subcommand.name == first; });
   if (named != std::end(subcommands)) {
     named->add(commands);
     return;
   }
-  for (const Subcommand& subcommand : subcommands) {
+  for (const Named& subcommand : subcommands) {
     subcommand.add(commands);
   }
 }
@@ -185,26 +185,23 @@ void add_subcommands(Commands& commands, std::string_view first) {
 
 int run_program(int argc, char** argv) {
   const Environment environment = Environment::of_this_process();
-  CLI::App app{"dcuop builds, caches, loads and diagnoses PyTorch operator extensions written in HIP\n"
-               "(Hygon DCU, AMD ROCm)."};
-  app.set_version_flag("--version", "dcuop " DCUOP_VERSION);
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.footer(footer);
+  const CommandLine line(
+      "dcuop builds, caches, loads and diagnoses PyTorch operator extensions written in HIP\n"
+      "(Hygon DCU, AMD ROCm).",
+      "dcuop " DCUOP_VERSION);
+  line.program().footer(footer);
   GlobalOptions options;
-  add_global_options(app, options);
-  Commands commands{app, {}};
+  add_global_options(line.program(), options);
+  Commands commands{line.program(), {}};
   add_subcommands(commands, argc > 1 ? argv[1] : "");
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForVersion& version) {
-    return app.exit(version);
-  } catch (const CLI::ParseError& fault) {
+    if (const std::optional<int> code = line.parse(argc, argv)) {
+      return *code;
+    }
+  } catch (const Error& fault) {
     Terminal terminal(environment, {options.quiet, options.verbose, options.json});
-    print_error(terminal, misunderstood(app, fault));
-    return static_cast<int>(ExitCode::usage);
+    print_error(terminal, fault);
+    return static_cast<int>(fault.code);
   }
   install_termination_handlers();
   Terminal terminal(environment, {options.quiet, options.verbose, options.json});

@@ -10,7 +10,7 @@
 namespace dcuop::cli {
 
 /// Adds --sarif, which excludes --json; `into` must live as long.
-void add_sarif_option(CLI::App& subcommand, bool& into);
+void add_sarif_option(const Subcommand& subcommand, bool& into);
 void answer_sarif(Context& context, const std::vector<finding::Finding>& findings);
 
 } // namespace dcuop::cli

@@ -7,8 +7,6 @@
 #include <iterator>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
-
 #include "dcuop/support/files.hpp"
 
 namespace dcuop::cli {
@@ -54,19 +52,19 @@ std::string text_of(const std::string& given, const std::filesystem::path& worki
 
 } // namespace
 
-void add_saved_machine_options(CLI::App& subcommand, SavedMachine& into) {
+void add_saved_machine_options(const Subcommand& subcommand, SavedMachine& into) {
   subcommand
-      .add_option_function<std::string>(
+      .text_option(
           "--root", [&into](const std::string& text) { into.root = text; },
           "Judge the machine whose / is DIR, an unpacked image, or of which /sys, /dev, /proc, /opt or /etc "
           "were saved. Nothing of it is started; its Python, torch and libraries are read from its files. "
           "Where it has none, those of this machine count")
-      ->type_name("DIR");
+      .type_name("DIR");
   subcommand
-      .add_option_function<std::string>(
+      .text_option(
           "--rocminfo", [&into](const std::string& text) { into.rocminfo = text; },
           "Read this saved output of rocminfo ('-': standard input) instead of running it")
-      ->type_name("FILE");
+      .type_name("FILE");
 }
 
 probe::Machine machine_of(Context& context, const SavedMachine& saved) {

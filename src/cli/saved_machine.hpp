@@ -15,7 +15,7 @@ struct SavedMachine {
 };
 
 /// Adds both options to a subcommand; `into` must live as long.
-void add_saved_machine_options(CLI::App& subcommand, SavedMachine& into);
+void add_saved_machine_options(const Subcommand& subcommand, SavedMachine& into);
 
 /// The machine to be judged. Throws Error(usage) for a --root that is no machine's tree.
 [[nodiscard]] probe::Machine machine_of(Context& context, const SavedMachine& saved);

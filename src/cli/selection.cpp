@@ -4,8 +4,6 @@
 #include <iterator>
 #include <set>
 
-#include <CLI/CLI.hpp>
-
 #include "dcuop/elf/bundle.hpp"
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/support/text.hpp"
@@ -13,22 +11,20 @@
 
 namespace dcuop::cli {
 
-void add_selection(CLI::App* subcommand, Selection& selection) {
-  subcommand->add_option(
-      "OP", selection.ops,
-      "Op directories, or names in the workspace (default: the op one stands in, else all)");
+void add_selection(const Subcommand& subcommand, Selection& selection) {
+  subcommand.option("OP", selection.ops,
+                    "Op directories, or names in the workspace (default: the op one stands in, else all)");
   subcommand
-      ->add_option("--from", selection.from,
-                   "The ops that FILE describes: JSON (- for stdin), or a Python file's calls of load()")
-      ->type_name("FILE");
+      .option("--from", selection.from,
+              "The ops that FILE describes: JSON (- for stdin), or a Python file's calls of load()")
+      .type_name("FILE");
   subcommand
-      ->add_option("--backend", selection.backend,
-                   "Which of its builds an op gets: hip, host or cuda (default: hip)")
-      ->type_name("NAME");
-  subcommand->add_option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
-      ->delimiter(',')
-      ->allow_extra_args(false) // "--arch gfx906 affine" names an op
-      ->type_name("A[,B]");
+      .option("--backend", selection.backend,
+              "Which of its builds an op gets: hip, host or cuda (default: hip)")
+      .type_name("NAME");
+  subcommand.option("--arch", selection.archs, "Offload archs, e.g. gfx906,gfx936, or native")
+      .one_list()
+      .type_name("A[,B]");
 }
 
 namespace {

@@ -18,7 +18,7 @@ struct Selection {
 };
 
 /// Adds OP..., --backend and --arch.
-void add_selection(CLI::App* subcommand, Selection& selection);
+void add_selection(const Subcommand& subcommand, Selection& selection);
 
 /// `given` (--backend), else DCUOP_BACKEND, the user's configuration, hip. Throws Error(usage).
 [[nodiscard]] op::Backend backend_of(const Context& context, const std::string& given);

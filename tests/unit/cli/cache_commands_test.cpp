@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <fstream>
 
-#include <CLI/CLI.hpp>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -63,15 +62,17 @@ class CacheCommandsTest : public ::testing::Test {
   }
 
   Answer run(std::vector<std::string> arguments) {
-    CLI::App app;
-    app.require_subcommand(1);
-    Commands commands{app, {}};
+    const CommandLine line("", "");
+    Commands commands{line.program(), {}};
     add_list(commands);
     add_clean(commands);
     add_cache(commands);
     const bool wants_json = std::erase(arguments, "--json") > 0;
-    std::reverse(arguments.begin(), arguments.end());
-    app.parse(arguments);
+    std::vector<const char*> words = {"dcuop"};
+    for (const std::string& argument : arguments) {
+      words.push_back(argument.c_str());
+    }
+    EXPECT_EQ(line.parse(static_cast<int>(words.size()), words.data()), std::nullopt);
     Terminal terminal(environment_, {false, false, wants_json});
     const Config config = Config::load(environment_, {});
     SystemProcessRunner processes;
@@ -80,7 +81,7 @@ class CacheCommandsTest : public ::testing::Test {
     ::testing::internal::CaptureStdout();
     try {
       for (const auto& [subcommand, function] : commands.all) {
-        if (subcommand->parsed()) {
+        if (subcommand.is_parsed()) {
           answer.code = function(context);
         }
       }
