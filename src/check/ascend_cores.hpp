@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ascend_names.hpp"
-#include "dcuop/source/paths.hpp"
+#include "dcuop/source/variance.hpp"
 
 namespace dcuop::check::ascend {
 
@@ -38,7 +38,7 @@ class Cores {
   [[nodiscard]] bool varies(Node node, const Function& function) const;
 
  private:
-  using Known = std::map<std::string, source::Variance>;
+  using Known = source::Variances;
 
   [[nodiscard]] source::Variance variance(Node node, const Function& function) const;
   void find_indices(const Function& function);

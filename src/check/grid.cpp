@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "barriers.hpp"
+#include "device_walk.hpp"
 
 namespace dcuop::check {
 namespace {
 
 using source::Guard;
 using source::Guards;
-using source::VarianceTable;
 
 bool is_fence(std::string_view name) {
   return is_any_of(name,
@@ -24,41 +24,26 @@ bool is_ordered(Node call) {
 }
 
 /// Blocks that leave, or are led around, before a grid barrier.
-class Walk {
+class ReachCheck {
  public:
-  Walk(const Barriers& barriers, const Function& function, Findings& findings,
-       const std::map<std::string, source::Variance>& parameters)
-      : barriers_(barriers), function_(function), findings_(findings),
-        variance_(function, source::hip_seeds(), parameters) {}
+  ReachCheck(const Sources& sources, const Barriers& barriers, const Function& function, Findings& findings)
+      : barriers_(barriers), function_(function), findings_(findings), walk_(sources, function) {}
 
-  void run() { source::PathWalk<bool, Walk>(*this).run(function_.body, false); }
-
-  void visit(Node node, bool&, const Guards& guards) {
-    node.each([&](Node one) {
-      if (one.is("call_expression")) {
-        const Call call = source::call_of(one, *function_.variants.front());
-        if (barriers_.is_grid_barrier(call, function_)) {
-          judge(one, call.name == "sync" ? "grid.sync()" : call.name, guards);
-        }
+  void run() {
+    walk_.run([this](const Call& call, const Guards& guards) {
+      if (!guards.empty() && barriers_.is_grid_barrier(call, function_)) {
+        judge(call, call.name == "sync" ? "grid.sync()" : call.name, guards);
       }
     });
   }
-  static bool joined(bool a, bool) { return a; }
-  void leaves(Node, bool, const Guards&) {}
 
  private:
-  void judge(Node barrier, const std::string& name, const Guards& guards) {
+  void judge(const Call& barrier, const std::string& name, const Guards& guards) {
     for (const Guard& guard : guards) {
-      if (guard.condition && variance_.of(guard.condition).block) {
-        findings_.add("DCU932", *function_.file, barrier.begin(),
-                      {{"function", function_.name},
-                       {"barrier", name},
-                       {"condition", std::string(guard.condition.text())}});
-        return;
-      }
       // A barrier of cooperative groups is for every thread.
-      if (guard.condition && name == "grid.sync()" && variance_.of(guard.condition).thread) {
-        findings_.add("DCU932", *function_.file, barrier.begin(),
+      const source::Variance variance = guard.condition ? walk_.of(guard.condition) : source::Variance();
+      if (variance.block || (variance.thread && name == "grid.sync()")) {
+        findings_.add("DCU932", *function_.file, walk_.place(barrier).begin(),
                       {{"function", function_.name},
                        {"barrier", name},
                        {"condition", std::string(guard.condition.text())}});
@@ -70,7 +55,7 @@ class Walk {
   const Barriers& barriers_;
   const Function& function_;
   Findings& findings_;
-  VarianceTable variance_;
+  DeviceWalk walk_;
 };
 
 class GridCheck {
@@ -85,7 +70,7 @@ class GridCheck {
     for (const auto& function : sources_.model.functions()) {
       if ((function->has_mark("__global__") || function->has_mark("__device__")) &&
           barriers_.waits_for_grid(*function)) {
-        Walk(barriers_, *function, findings_, given_variance(sources_, *function)).run();
+        ReachCheck(sources_, barriers_, *function, findings_).run();
       }
       if (function->has_mark("__global__") || function->has_mark("__device__")) {
         last_block(*function);

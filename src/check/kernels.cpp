@@ -56,7 +56,7 @@ class KernelCheck {
  private:
   /// An index that is used, and never compared with anything.
   void boundary(const Function& kernel) {
-    const VarianceTable variance(kernel, source::hip_seeds());
+    const VarianceTable& variance = sources_.variance().of(kernel);
     Node index;
     std::string name;
     bool compared = false;
@@ -132,7 +132,7 @@ class KernelCheck {
   }
 
   void narrow_index(const Function& kernel) {
-    const VarianceTable variance(kernel, source::hip_seeds());
+    const VarianceTable& variance = sources_.variance().of(kernel);
     kernel.body.each([&](Node node) {
       if (!node.is("binary_expression") || !is_any_of(node.child("operator").text(), {"<", ">="})) {
         return;
@@ -291,7 +291,7 @@ class KernelCheck {
         }
       }
     }
-    const VarianceTable variance(function, source::hip_seeds());
+    const VarianceTable& variance = sources_.variance().of(function);
     function.body.each([&](Node node) {
       const std::string_view sign =
           node.is("binary_expression") ? node.child("operator").text() : std::string_view();

@@ -103,9 +103,15 @@ Sources::Sources(const Request& asked, const source::Model& read) : request(aske
     if (function->has_mark("__global__")) {
       kernels.insert(function.get());
     }
-    for (const Call& call : function->calls) {
-      for (const Function* callee : model.callees(call)) {
-        callers_[callee].insert(function.get());
+  }
+  for (const auto* all : {&model.functions(), &model.lambdas()}) {
+    for (const auto& function : *all) {
+      for (const Call& call : function->calls) {
+        for (const auto* called : {&model.callees(call), &model.handed(call)}) {
+          for (const Function* callee : *called) {
+            callers_[callee].insert(function.get());
+          }
+        }
       }
     }
   }
@@ -115,6 +121,13 @@ Sources::Sources(const Request& asked, const source::Model& read) : request(aske
   find_launches();
   find_launching();
   bindings = find_bindings(model);
+}
+
+const source::ModelVariance& Sources::variance() const {
+  if (variance_ == nullptr) {
+    variance_ = std::make_unique<source::ModelVariance>(model, source::hip_seeds());
+  }
+  return *variance_;
 }
 
 void Sources::find_launches() {

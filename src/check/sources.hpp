@@ -2,6 +2,7 @@
 // What the rules share: who launches what, what is bound to Python, and how a finding is put down.
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "dcuop/check/check.hpp"
 #include "dcuop/source/model.hpp"
+#include "dcuop/source/variance.hpp"
 
 namespace dcuop::check {
 
@@ -73,6 +75,8 @@ class Sources {
   [[nodiscard]] bool is_program(const File& file) const; ///< has a main()
   [[nodiscard]] bool uses_torch(const File& file) const;
   [[nodiscard]] bool has_torch() const { return has_torch_; }
+  /// Of device code, among threads and blocks.
+  [[nodiscard]] const source::ModelVariance& variance() const;
 
  private:
   void find_launches();
@@ -82,6 +86,7 @@ class Sources {
   std::map<const Function*, std::vector<const LaunchSite*>> launches_in_;
   std::map<std::string, std::vector<const LaunchSite*>> launches_of_;
   mutable std::map<const Function*, std::vector<const Function*>> reached_;
+  mutable std::unique_ptr<source::ModelVariance> variance_;
   bool has_torch_ = false;
 };
 

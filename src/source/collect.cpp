@@ -58,6 +58,43 @@ bool is_constant(Node declaration) {
   return false;
 }
 
+void add_parameters(Node list, Function& function) {
+  for (Node node = list.first(); node; node = node.next()) {
+    const std::string_view type = node.type();
+    if (type != "parameter_declaration" && type != "optional_parameter_declaration" &&
+        type != "variadic_parameter_declaration") {
+      continue;
+    }
+    const Node declarator = node.child("declarator");
+    const Node name = declared_name(declarator);
+    Parameter parameter{name ? std::string(name.text()) : std::string(), type_text(node, declarator, name),
+                        node.child("default_value")};
+    if (parameter.type == "void" && !name) {
+      continue;
+    }
+    function.parameters.push_back(std::move(parameter));
+  }
+}
+
+/// The variable that a lambda is given to, through (), {} and ?:; "lambda" when there is none.
+std::string variable_of(Node lambda) {
+  for (Node node = lambda, above = node.parent(); above; node = above, above = above.parent()) {
+    if (above.is("init_declarator")) {
+      return std::string(declared_name(above).text());
+    }
+    if (above.is("assignment_expression")) {
+      return node.field() == "right" ? base_name(above.child("left")) : "lambda";
+    }
+    const bool passes = above.is("parenthesized_expression") || above.is("conditional_expression") ||
+                        above.is("initializer_list") ||
+                        (above.is("argument_list") && above.parent().is("init_declarator"));
+    if (!passes) {
+      break;
+    }
+  }
+  return "lambda";
+}
+
 } // namespace
 
 class Collector {
@@ -127,24 +164,6 @@ class Collector {
       declarator = next;
     }
     return {};
-  }
-
-  void add_parameters(Node list, Function& function) {
-    for (Node node = list.first(); node; node = node.next()) {
-      const std::string_view type = node.type();
-      if (type != "parameter_declaration" && type != "optional_parameter_declaration" &&
-          type != "variadic_parameter_declaration") {
-        continue;
-      }
-      const Node declarator = node.child("declarator");
-      const Node name = declared_name(declarator);
-      Parameter parameter{name ? std::string(name.text()) : std::string(), type_text(node, declarator, name),
-                          node.child("default_value")};
-      if (parameter.type == "void" && !name) {
-        continue;
-      }
-      function.parameters.push_back(std::move(parameter));
-    }
   }
 
   void add_function(Node node, const std::string& scope) {
@@ -286,6 +305,7 @@ std::unique_ptr<Function> macro_function(const File& file, const Variant& varian
   auto function = std::make_unique<Function>();
   function->name = macro.name;
   function->is_macro = true;
+  function->is_object_like = !macro.is_function;
   for (const std::string& name : macro.parameters) {
     function->parameters.push_back({name, {}, {}});
   }
@@ -294,6 +314,32 @@ std::unique_ptr<Function> macro_function(const File& file, const Variant& varian
   function->file = &file;
   function->variants = {&variant};
   function->calls = calls_in(root, variant);
+  return function;
+}
+
+std::unique_ptr<Function> lambda_function(const Function& outer, Node node) {
+  auto function = std::make_unique<Function>();
+  function->name = variable_of(node);
+  function->scope = outer.scope;
+  function->is_lambda = true;
+  add_parameters(node.child("declarator").child("parameters"), *function);
+  function->marks = outer.marks;
+  std::erase_if(function->marks, [](const Mark& mark) { return mark.name == "__global__"; });
+  if (outer.has_mark("__global__")) {
+    function->marks.push_back({node.begin(), "__device__", {}});
+  }
+  const Node body = node.child("body");
+  const auto& marks = outer.variants.front()->marks;
+  auto mark = std::lower_bound(marks.begin(), marks.end(), node.begin(),
+                               [](const Mark& one, Offset at) { return one.at < at; });
+  for (; mark != marks.end() && mark->at < body.begin(); ++mark) { // [] __device__ (int i) {}
+    function->marks.push_back(*mark);
+  }
+  function->node = node;
+  function->body = body;
+  function->file = outer.file;
+  function->variants = outer.variants;
+  function->calls = calls_in(body, *outer.variants.front());
   return function;
 }
 

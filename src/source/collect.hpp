@@ -20,6 +20,8 @@ struct Collected {
 /// The body of a macro, as a function without types.
 [[nodiscard]] std::unique_ptr<Function> macro_function(const File& file, const Variant& variant,
                                                        const MacroDefinition& macro, Node root);
+/// A lambda in a function, as a function.
+[[nodiscard]] std::unique_ptr<Function> lambda_function(const Function& outer, Node node);
 /// Calls in a body, in the order of the text.
 [[nodiscard]] std::vector<Call> calls_in(Node body, const Variant& variant);
 

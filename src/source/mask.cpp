@@ -169,6 +169,36 @@ void take_qualifier(Variant& variant, std::size_t begin, std::size_t end) {
   variant.marks.push_back(std::move(mark));
 }
 
+/// LEADER { x(); }, SYNC_ALL: as statements of their own.
+void end_statement(std::string& text, std::size_t begin, std::size_t end) {
+  const std::size_t next = next_solid(text, end);
+  const bool has_room = end < text.size() && static_cast<unsigned char>(text[end]) <= ' ';
+  if (!has_room || next >= text.size() || !(is_word(text[next]) || text[next] == '{' || text[next] == '}')) {
+    return;
+  }
+  std::size_t before = begin;
+  while (before > 0 && static_cast<unsigned char>(text[before - 1]) <= ' ') {
+    --before;
+  }
+  if (before == 0 || std::string_view(";{}):").find(text[before - 1]) != std::string_view::npos) {
+    text[end] = ';';
+  }
+}
+
+void end_statement(std::string& text, std::string_view word, std::size_t begin, std::size_t end,
+                   const StatementMacros& macros) {
+  const std::size_t open = next_solid(text, end);
+  const bool is_call = open < text.size() && text[open] == '(';
+  if (!is_call && macros.plain.contains(word)) {
+    end_statement(text, begin, end);
+  } else if (is_call && macros.heads.contains(word)) {
+    const std::size_t close = behind_parentheses(text, open);
+    if (close != std::string::npos) {
+      end_statement(text, begin, close);
+    }
+  }
+}
+
 void apply_word(Variant& variant, Word word, std::size_t begin, std::size_t end) {
   std::string& text = variant.text;
   const std::size_t open = next_solid(text, end);
@@ -204,7 +234,7 @@ void apply_word(Variant& variant, Word word, std::size_t begin, std::size_t end)
   }
 }
 
-void rewrite(Variant& variant, const Words& words) {
+void rewrite(Variant& variant, const Words& words, const StatementMacros& macros) {
   std::string& text = variant.text;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
@@ -237,6 +267,8 @@ void rewrite(Variant& variant, const Words& words) {
       const auto word = words.find(std::string_view(text).substr(begin, at - begin));
       if (word != words.end()) {
         apply_word(variant, word->second, begin, at);
+      } else if (!macros.plain.empty() || !macros.heads.empty()) {
+        end_statement(text, std::string_view(text).substr(begin, at - begin), begin, at, macros);
       }
     } else {
       ++at;
@@ -244,7 +276,24 @@ void rewrite(Variant& variant, const Words& words) {
   }
 }
 
-Variant variant_of(const Lexed& lexed, const Dialect& dialect, Macros assumed, const Words& words) {
+/// The body of a macro is no expression: it has a semicolon, or begins as statements do.
+bool is_statement(std::string_view body) {
+  body.remove_prefix(std::min(body.find_first_not_of(" \t\\\r\n"), body.size()));
+  const auto end = std::find_if_not(body.begin(), body.end(), is_word);
+  const std::string_view first(body.data(), static_cast<std::size_t>(end - body.begin()));
+  static constexpr std::string_view keywords[] = {"if",     "for",  "while", "do",       "switch",
+                                                  "return", "goto", "break", "continue", "else"};
+  return std::find(std::begin(keywords), std::end(keywords), first) != std::end(keywords) ||
+         body.find(';') != std::string_view::npos || body.starts_with('{');
+}
+
+/// What every configuration is rewritten by.
+struct Rewriting {
+  Words words;
+  const StatementMacros& macros;
+};
+
+Variant variant_of(const Lexed& lexed, const Dialect& dialect, Macros assumed, const Rewriting& rewriting) {
   const Reading reading = read_directives(lexed, dialect, assumed);
   Variant variant;
   variant.assumed = std::move(assumed);
@@ -272,18 +321,36 @@ Variant variant_of(const Lexed& lexed, const Dialect& dialect, Macros assumed, c
       quote_stringized(variant.text, macro.begin, macro.end);
     }
   }
-  rewrite(variant, words);
+  rewrite(variant, rewriting.words, rewriting.macros);
   return variant;
 }
 
 } // namespace
 
-Masked mask(std::string_view text, const Dialect& dialect) {
+Scan scan(std::string_view text) {
   Lexed lexed = lex(text);
-  const Words words = words_of(dialect);
+  Scan scanned;
+  scanned.includes = std::move(lexed.includes);
+  for (const Directive& directive : lexed.directives) {
+    if (directive.kind != Directive::Kind::define || !is_statement(directive.body)) {
+      continue;
+    }
+    const MacroDefinition& macro = directive.macro;
+    if (!macro.is_function) {
+      scanned.macros.plain.insert(macro.name);
+    } else if (directive.body.find_last_not_of(" \t\r\n") == directive.body.rfind(')')) {
+      scanned.macros.heads.insert(macro.name);
+    }
+  }
+  return scanned;
+}
+
+Masked mask(std::string_view text, const Dialect& dialect, const StatementMacros& macros) {
+  Lexed lexed = lex(text);
+  const Rewriting rewriting{words_of(dialect), macros};
   Masked masked;
   for (Macros& assumed : configurations(lexed, dialect, masked.unread)) {
-    masked.variants.push_back(variant_of(lexed, dialect, std::move(assumed), words));
+    masked.variants.push_back(variant_of(lexed, dialect, std::move(assumed), rewriting));
   }
   masked.comments = std::move(lexed.comments);
   masked.includes = std::move(lexed.includes);

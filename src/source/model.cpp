@@ -15,16 +15,17 @@ namespace {
 constexpr std::size_t most_meant = 64; // of one name in other files: beyond, none of them is meant by a call
 constexpr std::size_t largest_file = 8U << 20U; // beyond, a file is generated or no source
 
-void read_one(File& file, const Dialect& dialect) {
+/// The bytes; false when there is nothing to parse.
+bool read_text(File& file) {
   const auto identity = identity_of(file.path);
   if (identity && identity->size > largest_file) {
     file.fault = "it is larger than 8 MiB";
-    return;
+    return false;
   }
   auto text = read_file(file.path);
   if (!text) {
     file.fault = "it cannot be read";
-    return;
+    return false;
   }
   file.text = std::move(*text);
   file.line_starts = {0};
@@ -33,10 +34,13 @@ void read_one(File& file, const Dialect& dialect) {
   }
   if (file.text.find('\0') != std::string::npos) {
     file.fault = "it is no text";
-    return;
   }
+  return file.fault.empty();
+}
+
+void parse(File& file, const Dialect& dialect, const StatementMacros& macros) {
   try {
-    file.masked = mask(file.text, dialect);
+    file.masked = mask(file.text, dialect, macros);
     for (Variant& variant : file.masked.variants) {
       variant.file = &file;
       // The text without the bodies of macros, which are snippets of their own.
@@ -59,16 +63,16 @@ void read_one(File& file, const Dialect& dialect) {
                             file.not_understood.end());
 }
 
-void read_all(std::vector<std::unique_ptr<File>>& files, std::size_t from, const Dialect& dialect,
-              unsigned threads) {
+void in_parallel(std::size_t from, std::size_t end, unsigned threads,
+                 const std::function<void(std::size_t)>& task) {
   std::atomic<std::size_t> next = from;
   const auto work = [&] {
-    for (std::size_t index = next++; index < files.size(); index = next++) {
-      read_one(*files[index], dialect);
+    for (std::size_t index = next++; index < end; index = next++) {
+      task(index);
     }
   };
   std::vector<std::jthread> others;
-  const std::size_t wanted = std::min<std::size_t>(threads, files.size() - from);
+  const std::size_t wanted = std::min<std::size_t>(threads, end - from);
   for (std::size_t index = 1; index < wanted; ++index) {
     others.emplace_back(work);
   }
@@ -162,17 +166,33 @@ Model Model::read(const Request& request) {
   for (const auto& path : request.files) {
     add(path, false);
   }
+  // All texts before any is parsed: how a macro's use is parsed depends on its definition.
+  std::vector<Scan> scans;
   for (std::size_t from = 0; from < model.files_.size();) {
     const std::size_t end = model.files_.size();
-    read_all(model.files_, from, dialect, request.threads);
+    scans.resize(end);
+    in_parallel(from, end, request.threads, [&](std::size_t index) {
+      File& file = *model.files_[index];
+      scans[index] = read_text(file) ? scan(file.text) : Scan();
+    });
     for (; from < end; ++from) {
-      for (const Include& include : model.files_[from]->masked.includes) {
+      for (const Include& include : scans[from].includes) {
         if (const auto path = found_include(*model.files_[from], include, request.include_dirs)) {
           add(*path, true);
         }
       }
     }
   }
+  StatementMacros macros;
+  for (Scan& one : scans) {
+    macros.plain.merge(one.macros.plain);
+    macros.heads.merge(one.macros.heads);
+  }
+  in_parallel(0, model.files_.size(), request.threads, [&](std::size_t index) {
+    if (model.files_[index]->fault.empty()) {
+      parse(*model.files_[index], dialect, macros);
+    }
+  });
   for (const auto& file : model.files_) {
     model.collect(*file);
   }
@@ -204,28 +224,40 @@ void Model::collect(File& file) {
     for (const auto& [name, value] : collected.constants) {
       constants_.emplace(name, Constant{value, &file});
     }
-    // An expression alone is none to the grammar: each body ends in a semicolon, where its line ends.
-    const auto text = std::make_shared<std::string>(variant.text + ";");
-    for (const MacroDefinition& macro : variant.macros) {
-      (*text)[macro.end] = ';';
-    }
-    for (const MacroDefinition& macro : variant.macros) {
-      if (macro.begin >= macro.end) {
-        if (macro.is_function) {
-          add(macro_function(file, variant, macro, {})); // known to do nothing
-        }
-        continue;
-      }
-      auto tree = std::make_unique<Tree>(text, macro.begin, macro.end + 1);
-      const Node root = tree->root();
+    collect_macros(file, variant, add);
+  }
+}
+
+void Model::collect_macros(File& file, const Variant& variant,
+                           const std::function<void(std::unique_ptr<Function>)>& add) {
+  // An expression alone is none to the grammar: each body ends in a semicolon, where its line ends.
+  const auto text = std::make_shared<std::string>(variant.text + ";");
+  for (const MacroDefinition& macro : variant.macros) {
+    (*text)[macro.end] = ';';
+  }
+  for (const MacroDefinition& macro : variant.macros) {
+    if (macro.begin >= macro.end) {
       if (macro.is_function) {
-        add(macro_function(file, variant, macro, root));
-      } else if (root.first().is("expression_statement") || !root.first().next()) {
-        const Node value = root.first().is("expression_statement") ? root.first().first() : root.first();
-        constants_.emplace(macro.name, Constant{value, &file});
+        add(macro_function(file, variant, macro, {})); // known to do nothing
       }
-      file.trees.push_back(std::move(tree));
+      continue;
     }
+    auto tree = std::make_unique<Tree>(text, macro.begin, macro.end + 1);
+    const Node root = tree->root();
+    if (macro.is_function) {
+      add(macro_function(file, variant, macro, root));
+      file.trees.push_back(std::move(tree));
+      continue;
+    }
+    const bool is_expression = root.first().is("expression_statement");
+    const Node value = is_expression ? root.first().first() : root.first();
+    if (is_expression || !root.first().next()) {
+      constants_.emplace(macro.name, Constant{value, &file});
+    }
+    if (!value.type().ends_with("_literal")) {
+      object_macros_.push_back(macro_function(file, variant, macro, root));
+    }
+    file.trees.push_back(std::move(tree));
   }
 }
 
@@ -243,6 +275,43 @@ void Model::index() {
   for (const Declared& one : declared_) {
     declared_by_name_.emplace(one.name, &one);
   }
+  for (const auto& macro : object_macros_) {
+    object_macros_by_name_[macro->name].push_back(macro.get());
+  }
+  index_lambdas();
+}
+
+std::string Model::meant(std::string_view name, const File* from) const {
+  std::string meant(name);
+  for (int depth = 0; depth < 8; ++depth) {
+    const Function* macro = object_macro(meant, from);
+    const Node only = macro == nullptr ? Node() : macro->body.first();
+    const Node value = only.is("expression_statement") ? only.first() : only;
+    const std::string other = only.next() ? std::string() : last_name(value);
+    if (other.empty() || !value.type().ends_with("identifier")) {
+      break;
+    }
+    meant = other;
+  }
+  return meant;
+}
+
+const Function* Model::object_macro(std::string_view name, const File* from) const {
+  const auto found = object_macros_by_name_.find(name);
+  if (found == object_macros_by_name_.end()) {
+    return nullptr;
+  }
+  const Function* best = nullptr;
+  int most = -1;
+  for (const Function* one : found->second) {
+    const bool beside = from != nullptr && one->file->directory == from->directory;
+    const int nearness = one->file == from ? 2 : beside ? 1 : 0;
+    if (nearness > most) {
+      best = one;
+      most = nearness;
+    }
+  }
+  return best;
 }
 
 std::vector<const Function*> Model::named(std::string_view name) const {
@@ -301,7 +370,19 @@ std::vector<const Function*> Model::forward_of(const Call& call) const {
   return all;
 }
 
+const std::vector<const Function*>& Model::handed(const Call& call) const {
+  static const std::vector<const Function*> none;
+  const auto found = handed_.find({call.node.tree(), call.node.begin(), call.node.end()});
+  return found == handed_.end() ? none : found->second;
+}
+
 const std::vector<const Function*>& Model::callees(const Call& call) const {
+  if (!held_.empty()) {
+    const auto held = held_.find({call.node.tree(), call.node.begin(), call.node.end()});
+    if (held != held_.end()) {
+      return held->second;
+    }
+  }
   const bool applies = call.name == "apply" && call.qualified.ends_with("::apply");
   const auto [known, is_new] =
       callees_.try_emplace({applies ? call.qualified : call.name, call.arguments.size(), call.file});

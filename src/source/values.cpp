@@ -1,9 +1,8 @@
-// Constants, declared types, and how values differ among threads and blocks.
+// Constants and declared types.
 #include <algorithm>
 
 #include "conditions.hpp"
 #include "dcuop/source/model.hpp"
-#include "dcuop/source/paths.hpp"
 
 namespace dcuop::source {
 namespace {
@@ -247,93 +246,6 @@ std::string Model::type_of(Node expression, const Function& function) const {
     return type_of(expression.child("argument"), function);
   }
   return {};
-}
-
-const VarianceSeeds& hip_seeds() {
-  static const VarianceSeeds seeds = {{"threadIdx", {true, false}},
-                                      {"blockIdx", {false, true}},
-                                      {"hipThreadIdx_x", {true, false}},
-                                      {"hipThreadIdx_y", {true, false}},
-                                      {"hipThreadIdx_z", {true, false}},
-                                      {"hipBlockIdx_x", {false, true}},
-                                      {"hipBlockIdx_y", {false, true}},
-                                      {"hipBlockIdx_z", {false, true}},
-                                      {"__lane_id", {true, false}},
-                                      {"thread_rank", {true, true}},
-                                      {"block_rank", {false, true}},
-                                      {"group_index", {false, true}},
-                                      {"thread_index", {true, false}},
-                                      {"__builtin_amdgcn_workitem_id_x", {true, false}},
-                                      {"__builtin_amdgcn_workgroup_id_x", {false, true}}};
-  return seeds;
-}
-
-VarianceTable::VarianceTable(const Function& function, const VarianceSeeds& seeds,
-                             const std::map<std::string, Variance>& parameters)
-    : seeds_(seeds) {
-  for (const auto& [name, variance] : parameters) {
-    names_[name] = variance;
-  }
-  std::set<std::string, std::less<>> shared;
-  for (const Variant* variant : function.variants) {
-    for (const Mark& mark : variant->marks) {
-      if (mark.name == "__shared__") {
-        function.body.each([&](Node node) {
-          const bool near = node.is("declaration") && mark.at < node.end() && mark.at + 40 > node.begin();
-          if (near) {
-            shared.insert(std::string(declared_name(node.child("declarator")).text()));
-          }
-        });
-      }
-    }
-  }
-  const auto take = [&](Node target, Node value) {
-    const std::string name = target.is("subscript_expression") || target.is("pointer_expression")
-                                 ? std::string()
-                                 : base_name(target);
-    if (name.empty() || shared.contains(name)) {
-      return false;
-    }
-    Variance& known = names_[name];
-    const Variance before = known;
-    known |= of(value);
-    return before.thread != known.thread || before.block != known.block;
-  };
-  bool changed = true;
-  for (int round = 0; changed && round < 8; ++round) {
-    changed = false;
-    function.body.each([&](Node node) {
-      if (node.is("init_declarator")) {
-        changed = take(declared_name(node), node.child("value")) || changed;
-      } else if (node.is("assignment_expression")) {
-        changed = take(node.child("left"), node.child("right")) || changed;
-      }
-    });
-  }
-}
-
-Variance VarianceTable::of(Node expression) const {
-  Variance variance;
-  Offset same = 0; // up to here it is what a vote of the block gives: the same for all its threads
-  expression.each([&](Node node) {
-    const std::string_view type = node.type();
-    if (type == "call_expression" && node.child("function").text().starts_with("__syncthreads_")) {
-      same = std::max(same, node.end());
-    }
-    if (node.begin() < same) {
-      return;
-    }
-    if (type != "identifier" && type != "field_identifier") {
-      return;
-    }
-    if (const auto seed = seeds_.find(node.text()); seed != seeds_.end()) {
-      variance |= seed->second;
-    }
-    if (const auto name = names_.find(node.text()); name != names_.end() && type == "identifier") {
-      variance |= name->second;
-    }
-  });
-  return variance;
 }
 
 } // namespace dcuop::source

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,21 @@ struct Masked {
   std::vector<Offset> unread; ///< branches that no configuration found reaches: where their directives stand
 };
 
-[[nodiscard]] Masked mask(std::string_view text, const Dialect& dialect);
+/// Macros that stand for statements: their uses end without a semicolon, which the grammar needs, and which takes the
+/// place of the space behind them.
+struct StatementMacros {
+  std::set<std::string, std::less<>> plain; ///< without parameters
+  std::set<std::string, std::less<>>
+      heads; ///< with parameters, and an `if (x)` at the end that what follows belongs to
+};
+
+/// What is seen of a file before it is parsed.
+struct Scan {
+  std::vector<Include> includes;
+  StatementMacros macros;
+};
+[[nodiscard]] Scan scan(std::string_view text);
+
+[[nodiscard]] Masked mask(std::string_view text, const Dialect& dialect, const StatementMacros& macros = {});
 
 } // namespace dcuop::source

@@ -2,6 +2,7 @@
 // What a rule asks of sources: functions and their calls, declared types, constants, and what was not understood.
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,6 +59,8 @@ struct Function {
   std::vector<const Variant*> variants; ///< that have it
   std::vector<Call> calls;              ///< in the order of the text
   bool is_macro = false;                ///< the body of a #define; parameters have no types
+  bool is_object_like = false;          ///< of a macro: it has no parentheses
+  bool is_lambda = false;               ///< its name is the variable's; "lambda" of one without
 
   [[nodiscard]] bool has_mark(std::string_view mark) const;
   /// It is read without assumptions.
@@ -114,14 +117,25 @@ class Model {
   [[nodiscard]] const std::vector<std::unique_ptr<File>>& files() const { return files_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Function>>& functions() const { return functions_; }
   [[nodiscard]] const std::vector<Declared>& declared() const { return declared_; }
+  /// #define NAME text, where the text is more than a literal.
+  [[nodiscard]] const std::vector<std::unique_ptr<Function>>& object_macros() const { return object_macros_; }
+  /// What a name without parentheses stands for, as `from` sees it; null when it is no such macro.
+  [[nodiscard]] const Function* object_macro(std::string_view name, const File* from) const;
+  /// The name that a name stands for: __syncthreads, where BLOCK_SYNC is defined as that.
+  [[nodiscard]] std::string meant(std::string_view name, const File* from) const;
+  /// Lambdas in functions; their calls are those functions' too.
+  [[nodiscard]] const std::vector<std::unique_ptr<Function>>& lambdas() const { return lambdas_; }
 
   /// Definitions (macros too) of that last name.
   [[nodiscard]] std::vector<const Function*> named(std::string_view name) const;
   /// The nearest of them to a file: see callees().
   [[nodiscard]] std::vector<const Function*> named(std::string_view name, const File* from) const;
   /// Those that a call may mean, by its name and its number of arguments: of its file, else of that file's directory and
-  /// below, else of the directory above, and so on, as operators beside one another use the same names.
+  /// below, else of the directory above, and so on, as operators beside one another use the same names. Of a variable or
+  /// parameter that is called: the lambdas (and functions, and operators ()) that it may hold.
   [[nodiscard]] const std::vector<const Function*>& callees(const Call& call) const;
+  /// The same of variables that a call is given.
+  [[nodiscard]] const std::vector<const Function*>& handed(const Call& call) const;
 
   /// The type that a name was declared with, seen from a place in `function`; "" when it is not known. Locals go before
   /// parameters, members of the function's class before other names.
@@ -135,10 +149,14 @@ class Model {
 
  private:
   void collect(File& file);
+  void collect_macros(File& file, const Variant& variant,
+                      const std::function<void(std::unique_ptr<Function>)>& add);
   void index();
+  void index_lambdas();
+  friend class LambdaLinks;
 
   std::vector<std::unique_ptr<File>> files_;
-  std::vector<std::unique_ptr<Function>> functions_;
+  std::vector<std::unique_ptr<Function>> functions_, object_macros_, lambdas_;
   std::vector<Declared> declared_;
   /// Those of one name.
   struct Named {
@@ -150,7 +168,12 @@ class Model {
                   std::vector<const Function*>& into) const;
   [[nodiscard]] std::vector<const Function*> forward_of(const Call& call) const;
 
+  /// Calls, by tree, begin and end.
+  using ByCall = std::map<std::tuple<const Tree*, Offset, Offset>, std::vector<const Function*>>;
+
   std::map<std::string, Named, std::less<>> by_name_;
+  std::map<std::string, std::vector<const Function*>, std::less<>> object_macros_by_name_;
+  ByCall held_, handed_;
   std::multimap<std::string, const Declared*, std::less<>> declared_by_name_;
   std::multimap<std::string, Constant, std::less<>> constants_;
   /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread. Of apply(),

@@ -233,6 +233,36 @@ TEST(Check, TrustsAFunctionLessThatItDidNotUnderstandWholly) {
   }
 }
 
+TEST(Check, FollowsCallsHoweverDeepTheyAre) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  Request request;
+  request.directory = directory.path();
+  request.files = {directory.path() / "a.hip"};
+  for (const int depth : {1, 60, 400}) {
+    std::string waits;
+    std::string gives;
+    for (int index = 0; index < depth; ++index) {
+      const std::string here = std::to_string(index) + "() { ";
+      const std::string next = std::to_string(index + 1) + "(); }\n";
+      waits += "__device__ void wait" + here + "wait" + next;
+      gives += "__device__ bool first" + here + "return first" + next;
+    }
+    const std::string last = std::to_string(depth);
+    std::ofstream(request.files.front())
+        << waits << "__device__ void wait" << last << "() { __syncthreads(); }\n"
+        << gives << "__device__ bool first" << last << "() { return threadIdx.x == 0; }\n"
+        << "__global__ void k(int n) { if (first0()) { __syncthreads(); } if (threadIdx.x < n) { wait0(); } "
+           "}\n";
+    std::vector<std::string> causes;
+    for (const auto& finding : check(request).findings) {
+      EXPECT_EQ(finding.severity, Severity::error);
+      causes.push_back(finding.cause.substr(finding.cause.find(": ") + 2));
+    }
+    EXPECT_THAT(causes, testing::ElementsAre("__syncthreads in k is not reached by every thread: (first0())",
+                                             "wait0 in k is not reached by every thread: (threadIdx.x < n)"));
+  }
+}
+
 TEST(Check, FollowsHeadersOutsideOfTheDirectoryButDoesNotJudgeThem) {
   const TemporaryDirectory directory(Environment::of_this_process());
   fs::create_directories(directory.path() / "op");

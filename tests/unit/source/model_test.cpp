@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "dcuop/source/paths.hpp"
+#include "dcuop/source/variance.hpp"
 #include "dcuop/support/temporary_directory.hpp"
 
 namespace dcuop::source {
@@ -185,6 +186,91 @@ TEST_F(ModelTest, KnowsWhatDiffersAmongThreadsAndBlocks) {
   EXPECT_TRUE(!table.of(arguments[1]).thread && table.of(arguments[1]).block);
   EXPECT_FALSE(table.of(arguments[2]).any());
   EXPECT_FALSE(table.of(arguments[3]).any());
+}
+
+/// The guards of each call, as text: "!(x)" for one that does not hold, "~" before one at which some left.
+struct GuardReader {
+  std::map<std::string, std::string> guards;
+  void visit(Node node, bool&, const Guards& around) {
+    each_evaluated(node, around, [&](Node one, const Guards& inner) {
+      std::string& text = guards[one.is("call_expression") ? last_name(one.child("function")) : ""];
+      text.clear();
+      for (const Guard& guard : inner) {
+        text += (guard.left == Guard::Left::nothing ? "" : "~") + std::string(guard.taken ? "" : "!") +
+                std::string(guard.condition.text()) + " ";
+      }
+    });
+  }
+  static bool joined(bool a, bool) { return a; }
+  void leaves(Node, bool, const Guards&) {}
+};
+
+TEST_F(ModelTest, KnowsWhoLeftBeforeAndWhatIsEvaluated) {
+  const Model model =
+      read({{"a.cpp", "void a() { if (x) { if (y) return; } f(); }\n"
+                      "void b() { if (x) goto end; f(); end: g(); }\n"
+                      "void c() { for (;z;) { if (x) break; f(); } g(); }\n"
+                      "void d() { x ? f() : g(); z = y && h(); }\n"
+                      "void e() { if (x) { return; } else { f(); } auto l = [] { g(); }; }\n"}});
+  const auto guards = [&](const char* name) {
+    GuardReader reader;
+    PathWalk<bool, GuardReader>(reader).run(only(model, name).body, false);
+    reader.guards.erase("");
+    return reader.guards;
+  };
+  using Texts = std::map<std::string, std::string>;
+  EXPECT_EQ(guards("a"), (Texts{{"f", "~!(x) ~!(y) "}}));
+  EXPECT_EQ(guards("b"), (Texts{{"f", "~!(x) "}, {"g", ""}}));
+  EXPECT_EQ(guards("c"), (Texts{{"f", "z ~!(x) "}, {"g", ""}}));
+  EXPECT_EQ(guards("d"), (Texts{{"f", "x "}, {"g", "!x "}, {"h", "y "}}));
+  EXPECT_EQ(guards("e"), (Texts{{"f", "!(x) "}}));
+}
+
+TEST_F(ModelTest, KnowsWhatACalledVariableHolds) {
+  const Model model =
+      read({{"a.cpp", "void w() {}\ntemplate <class F> void run(F f) { f(); }\n"
+                      "struct S { void operator()() {} };\n"
+                      "void k() { auto l = [] { g(); }; l(); auto p = &w; p(); S s; s(); run(l); }\n"
+                      "void other() { l(); }\n"}});
+  const auto called = [&](const char* in, const char* name) {
+    std::vector<std::string> names;
+    for (const Call& call : only(model, in).calls) {
+      for (const Function* callee :
+           call.name == name ? model.callees(call) : std::vector<const Function*>()) {
+        names.push_back(callee->name);
+      }
+    }
+    return names;
+  };
+  EXPECT_THAT(called("k", "l"), testing::ElementsAre("l"));
+  EXPECT_THAT(called("k", "p"), testing::ElementsAre("w"));
+  EXPECT_THAT(called("k", "s"), testing::ElementsAre("operator()"));
+  EXPECT_THAT(called("run", "f"), testing::ElementsAre("l"));
+  EXPECT_THAT(called("other", "l"), testing::IsEmpty());
+  EXPECT_EQ(model.lambdas().size(), 1U);
+}
+
+TEST_F(ModelTest, VarianceGoesThroughCallsMembersAndMacros) {
+  const Model model = read(
+      {{"a.hip",
+        "#define LANE (threadIdx.x % 64)\n#define WIDTH (blockDim.x % 64)\n"
+        "struct C { int l, n; __device__ C(int m) : l(threadIdx.x), n(m) {}\n"
+        "  __device__ int lane() { return l; } __device__ int size() { return n; } };\n"
+        "__device__ int block() { return blockIdx.x; }\n__device__ void row(int& r) { r = threadIdx.y; }\n"
+        "__device__ bool first(int i) { if (threadIdx.x == i) return true; return false; }\n"
+        "__device__ int same(int i) { return i; }\n"
+        "__global__ void k(C c, int m) { int r; row(r);\n"
+        "  g(LANE, WIDTH, c.lane(), c.size(), block(), r, first(m), same(m), same(LANE)); }\n"}});
+  const ModelVariance all(model, hip_seeds());
+  const Function& k = only(model, "k");
+  std::string text;
+  for (const Call& call : k.calls) {
+    for (const Node argument : call.name == "g" ? call.arguments : std::vector<Node>()) {
+      const Variance variance = all.of(k).of(argument);
+      text += variance.thread ? "t" : variance.block ? "b" : "-";
+    }
+  }
+  EXPECT_EQ(text, "t-t-btt-t");
 }
 
 } // namespace
