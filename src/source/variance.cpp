@@ -165,6 +165,15 @@ bool VarianceTable::take(std::string name, Variance value) {
 
 bool VarianceTable::read_once(const std::set<std::string, std::less<>>& shared) {
   bool changed = false;
+  std::set<std::string_view> texts;
+  std::set<std::string_view> alone; // what is assigned in two places may be so on every way
+  function_.body.each([&](Node node) {
+    if (node.is("assignment_expression") && !texts.insert(node.text()).second) {
+      alone.erase(node.text());
+    } else if (node.is("assignment_expression")) {
+      alone.insert(node.text());
+    }
+  });
   const auto assign = [&](Node target, Variance value) {
     if (target.is("subscript_expression") || target.is("pointer_expression")) {
       return; // memory
@@ -182,7 +191,7 @@ bool VarianceTable::read_once(const std::set<std::string, std::less<>>& shared) 
       changed = take(last_name(node.first()), of(node.first().next())) || changed;
     } else if (node.is("assignment_expression")) {
       Variance value = of(node.child("right"));
-      if (is_literal(node.child("right"))) { // a flag that some set
+      if (is_literal(node.child("right")) && alone.contains(node.text())) { // a flag that some set
         each_condition_around(node, function_.body, [&](Node condition) { value |= of(condition); });
       }
       assign(node.child("left"), value);

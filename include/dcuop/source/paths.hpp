@@ -102,7 +102,12 @@ template <class State, class Client> class PathWalk {
       guard.taken = !guard.taken;
       guard.left = left;
       guard.label = label;
-      left_.push_back(guard);
+      const bool is_new = std::none_of(left_.begin(), left_.end(), [&](const Guard& one) {
+        return one.condition == guard.condition && one.left == left && one.label == label;
+      });
+      if (is_new) { // a loop's body is walked again
+        left_.push_back(guard);
+      }
     }
   }
   void forget(Left left, std::size_t from, std::string_view label = {}) {
