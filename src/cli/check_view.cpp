@@ -13,9 +13,23 @@
 namespace dcuop::cli {
 namespace {
 
-std::string verdict(const check::Report& report, bool chinese) {
-  const bool bad = finding::has_error(report.findings);
+enum class Verdict { errors, none, nothing_to_check };
+
+Verdict verdict_of(const check::Report& report, bool has_ascend) {
+  return finding::has_error(report.findings) ? Verdict::errors
+         : has_ascend                        ? Verdict::none
+                                             : Verdict::nothing_to_check;
+}
+
+std::string verdict_text(const check::Report& report, Verdict verdict, bool chinese) {
+  const bool bad = verdict == Verdict::errors;
   const std::string name = report.directory.filename().string();
+  if (verdict == Verdict::nothing_to_check) {
+    return name + (chinese ? "：没有可检查的内容：没有昇腾核函数或 tiling，也没有 super_kernel() 调用（" +
+                                 std::to_string(report.files) + " 个文件）"
+                           : ": nothing to check: no Ascend kernel or tiling, and no super_kernel() call (" +
+                                 counted(report.files, "file") + ")");
+  }
   if (chinese) {
     return name + (bad ? "：发现错误" : "：没有发现错误") + "（" + std::to_string(report.files) +
            " 个文件，" + std::to_string(report.functions) + " 个函数" +
@@ -26,15 +40,13 @@ std::string verdict(const check::Report& report, bool chinese) {
          (report.allowed > 0 ? ", " + counted(report.allowed, "finding") + " allowed" : "") + ")";
 }
 
-} // namespace
-
-void print_report(Context& context, const check::Report& report) {
+void print_report(Context& context, const check::Report& report, Verdict verdict) {
   const bool chinese = context.chinese();
   auto& terminal = context.terminal;
   const ReportStyle style{chinese ? finding::LanguageOfText::zh : finding::LanguageOfText::en,
                           terminal.options().verbose, context.environment.get("HOME").value_or("")};
-  terminal.answer(terminal.styled(verdict(report, chinese),
-                                  finding::has_error(report.findings) ? Style::red : Style::green));
+  terminal.answer(terminal.styled(verdict_text(report, verdict, chinese),
+                                  verdict == Verdict::none ? Style::green : Style::red));
   print_findings(terminal, report.findings, style);
   for (const check::ChecklistItem& item : report.checklist) {
     std::string rules;
@@ -52,18 +64,35 @@ void print_report(Context& context, const check::Report& report) {
   }
 }
 
-ExitCode answer_reports(Context& context, const std::vector<check::Report>& reports, bool as_sarif) {
+} // namespace
+
+void print_report(Context& context, const check::Report& report) {
+  print_report(context, report, verdict_of(report, true));
+}
+
+ExitCode answer_reports(Context& context, const std::vector<check::Report>& reports, bool as_sarif,
+                        const std::vector<bool>& has_ascend) {
   std::vector<finding::Finding> all;
+  bool has_nothing = false;
   nlohmann::json document = {{"schema", 1}, {"checked", nlohmann::json::array()}};
-  for (const check::Report& report : reports) {
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const check::Report& report = reports[i];
+    const Verdict verdict = verdict_of(report, has_ascend.empty() || has_ascend[i]);
+    has_nothing = has_nothing || verdict == Verdict::nothing_to_check;
     all.insert(all.end(), report.findings.begin(), report.findings.end());
     if (as_sarif) {
+      if (verdict == Verdict::nothing_to_check) {
+        context.terminal.remark(verdict_text(report, verdict, context.chinese()));
+      }
       continue;
     }
     if (context.json()) {
       document["checked"].push_back(check::to_json(report));
+      if (!has_ascend.empty()) {
+        document["checked"].back()["ascend"] = static_cast<bool>(has_ascend[i]);
+      }
     } else {
-      print_report(context, report);
+      print_report(context, report, verdict);
     }
   }
   if (as_sarif) {
@@ -71,7 +100,7 @@ ExitCode answer_reports(Context& context, const std::vector<check::Report>& repo
   } else if (context.json()) {
     context.terminal.answer(json_text(document, 2));
   }
-  return finding::has_error(all) ? ExitCode::failed : ExitCode::ok;
+  return finding::has_error(all) ? ExitCode::failed : has_nothing ? ExitCode::usage : ExitCode::ok;
 }
 
 } // namespace dcuop::cli

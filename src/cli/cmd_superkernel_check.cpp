@@ -1,8 +1,10 @@
 // dcuop superkernel check: faults that operators have, or get, inside a SuperKernel.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "superkernel_sources.hpp"
 
 #include "dcuop/check/superkernel.hpp"
+#include "dcuop/source/mask.hpp"
 #include "dcuop/support/files.hpp"
 
 namespace dcuop::cli {
@@ -26,16 +29,50 @@ struct Request {
   bool sarif = false;
 };
 
+constexpr std::array<std::string_view, 5> qualifiers = {"__aicore__", "__vector__", "__cube__", "__mix__",
+                                                        "__sk__"};
+constexpr std::array<std::string_view, 4> words = {"AscendC", "TilingContext", "IMPL_OP", "SK_BIND"};
+
+template <std::size_t count>
+bool has_any(std::string_view text, const std::array<std::string_view, count>& parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [text](std::string_view part) { return text.find(part) != std::string_view::npos; });
+}
+
+/// A kernel or device function, host tiling, or Python that speaks of super_kernel(). Comments of C++ do not count.
+bool is_ascend(const fs::path& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return true; // that it cannot be read is what the report says
+  }
+  if (path.extension() == ".py") {
+    return text->find("super_kernel") != std::string::npos;
+  }
+  if (!has_any(*text, qualifiers) && !has_any(*text, words)) {
+    return false;
+  }
+  const source::Masked masked = source::mask(*text, source::ascend_dialect());
+  return std::any_of(masked.variants.begin(), masked.variants.end(), [&](const source::Variant& variant) {
+    const bool has_mark = std::any_of(variant.marks.begin(), variant.marks.end(), [&](const auto& mark) {
+      return std::find(qualifiers.begin(), qualifiers.end(), mark.name) != qualifiers.end();
+    });
+    return has_mark || has_any(variant.text, words);
+  });
+}
+
 ExitCode run(Context& context, const Request& request) {
   std::vector<check::Report> reports;
+  std::vector<bool> has_ascend;
   for (const std::string& target : request.targets) {
     check::SuperKernelRequest one = superkernel_request(context, {target}, request.product);
     for (const std::string& directory : request.include_dirs) {
       one.include_dirs.push_back(absolute_from(directory, context.working_directory));
     }
     reports.push_back(check::check_superkernel(one));
+    has_ascend.push_back(!reports.back().findings.empty() ||
+                         std::any_of(one.files.begin(), one.files.end(), is_ascend));
   }
-  return answer_reports(context, reports, request.sarif);
+  return answer_reports(context, reports, request.sarif, has_ascend);
 }
 
 constexpr const char* examples =
