@@ -44,8 +44,12 @@ class SegmentJudge {
     return side == Side::aic ? verdict_.aic : verdict_.aiv;
   }
 
+  /// How many its tiling gives is not known when the code is generated: a tiling-sink operator of ge is entered by as
+  /// many as the launch has blocks, be they blocks or, in a vector operator, vector cores.
   [[nodiscard]] std::uint32_t blocks_of(const Operator& op) const {
-    return std::min(op.block_num, uses(op.type, Side::aic) ? launch_.aic : launch_.aiv);
+    const bool is_sink = scope_.backend == Backend::ge && segment_.is_fused && op.task == Task::tiling_sink;
+    return std::min(is_sink ? launch_.blocks : op.block_num,
+                    uses(op.type, Side::aic) ? launch_.aic : launch_.aiv);
   }
 
   void enter(const Operator& op) {
@@ -117,7 +121,7 @@ class SegmentJudge {
 
   /// Cores that come to SyncAll: those that enter, without those that have a path around it, and with feed-sync-all
   /// the idle ones too, which repeat what block 0 does. The generator compares block counts for that, and takes that of
-  /// a tiling-sink operator for the whole device's.
+  /// a tiling-sink operator for the whole device's, whatever enters it.
   [[nodiscard]] std::uint32_t callers(const Operator& op, Side side) const {
     const std::uint32_t own = entering(side) - skipping(op, side);
     const bool is_fed = scope_.backend == Backend::ge && segment_.is_fused && options_.feed_sync_all &&

@@ -6,21 +6,13 @@ namespace dcuop::superkernel {
 
 Machine::Machine(const Shape& shape, std::uint32_t resident, double start, Detail detail)
     : shape_(shape), started_(resident), wave_(resident), start_(start),
-      is_timeline_(detail == Detail::timeline), aic_(std::size_t{shape.blocks} * shape.cubes),
-      aiv_(std::size_t{shape.blocks} * shape.vectors) {
+      overlaps_(detail != Detail::verdicts), keeps_spans_(detail == Detail::timeline),
+      aic_(std::size_t{shape.blocks} * shape.cubes), aiv_(std::size_t{shape.blocks} * shape.vectors) {
   for (std::vector<Core>* side : {&aic_, &aiv_}) {
     for (Core& core : *side) {
       core.time = start;
     }
   }
-}
-
-std::uint32_t Machine::core_count(Side side) const {
-  return static_cast<std::uint32_t>(cores(side).size());
-}
-
-std::uint32_t Machine::block_of(Side side, std::uint32_t core) const {
-  return side == Side::aic ? core : core / shape_.vectors;
 }
 
 bool Machine::has_started(Side side, std::uint32_t core) const {
@@ -38,7 +30,12 @@ std::uint32_t Machine::add_rendezvous(Cause cause, std::uint32_t op, Side side, 
 }
 
 void Machine::append(Side side, std::uint32_t core, const Instruction& instruction) {
-  cores(side)[core].program.push_back(instruction);
+  Core& one = cores(side)[core];
+  if (one.next == one.program.size()) {
+    one.program.clear();
+    one.next = 0;
+  }
+  one.program.push_back(instruction);
 }
 
 void Machine::run() {
@@ -115,11 +112,16 @@ void Machine::release(const Waiting& waiting) {
 
 bool Machine::advance(Side side, std::uint32_t index) {
   Core& core = cores(side)[index];
-  const std::size_t before = core.next;
-  while (core.next < core.program.size() && execute(side, index, core.program[core.next])) {
-    ++core.next;
-  }
-  return core.next != before;
+  bool moved = false;
+  do {
+    for (; core.next < core.program.size(); moved = true) {
+      if (!execute(side, index, core.program[core.next])) {
+        return moved;
+      }
+      ++core.next;
+    }
+  } while (supply_ && supply_(side, index));
+  return moved;
 }
 
 void Machine::until(Side side, std::uint32_t index, double time) {
@@ -129,11 +131,12 @@ void Machine::until(Side side, std::uint32_t index, double time) {
 
 bool Machine::execute(Side side, std::uint32_t index, const Instruction& instruction) {
   if (instruction.what == Opcode::work) {
-    double& time = cores(side)[index].time;
-    if (is_timeline_ && instruction.duration > 0) {
-      spans_.push_back({instruction.op, side, index, instruction.span, time, time + instruction.duration});
+    Core& core = cores(side)[index];
+    if (keeps_spans_ && instruction.duration > 0) {
+      spans_.push_back(
+          {instruction.op, side, index, instruction.span, core.time, core.time + instruction.duration});
     }
-    time += instruction.duration;
+    core.time += instruction.duration;
     return true;
   }
   if (instruction.what == Opcode::pass_by) {
@@ -153,7 +156,7 @@ void Machine::join_all(Side side, std::uint32_t index, Rendezvous& rendezvous) {
   if (++rendezvous.came < core_count(side)) {
     return;
   }
-  if (is_timeline_) {
+  if (keeps_spans_) {
     const bool is_barrier = rendezvous.cause != Cause::sync_all && rendezvous.cause != Cause::mode0;
     sync_points_.push_back({is_barrier                         ? SyncPoint::What::barrier
                             : rendezvous.cause == Cause::mode0 ? SyncPoint::What::mode0
@@ -263,7 +266,7 @@ bool Machine::wait_count(Side side, std::uint32_t index, const Instruction& inst
     time = std::max(time, count.times[setter][place]);
     op = count.sets[setter][place];
   }
-  if (op > instruction.op && !is_timeline_) {
+  if (op > instruction.op && !overlaps_) {
     return false;
   }
   if (op != instruction.op) {

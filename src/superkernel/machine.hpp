@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -70,18 +71,26 @@ struct Rendezvous {
 
 class Machine {
  public:
-  /// `resident` blocks have cores; the others start when those are done. For a timeline, spans are kept, and a flag
-  /// that a later operator sets answers a wait of an earlier one, as it can where the two are not kept in order; for
-  /// verdicts operators do not overlap.
+  /// `resident` blocks have cores; the others start when those are done. For verdicts operators do not overlap; else a
+  /// flag that a later operator sets answers a wait of an earlier one, as it can where the two are not kept in order.
+  /// For a timeline, spans and synchronisations are kept.
   Machine(const Shape& shape, std::uint32_t resident, double start, Detail detail);
 
-  [[nodiscard]] std::uint32_t core_count(Side side) const;
-  [[nodiscard]] std::uint32_t block_of(Side side, std::uint32_t core) const;
+  [[nodiscard]] std::uint32_t core_count(Side side) const {
+    return static_cast<std::uint32_t>(cores(side).size());
+  }
+  [[nodiscard]] std::uint32_t block_of(Side side, std::uint32_t core) const {
+    return side == Side::aic ? core : core / shape_.vectors;
+  }
   [[nodiscard]] std::uint32_t add_rendezvous(Cause cause, std::uint32_t op, Side side, double delay = 0);
   /// A set of `object` happens when all have come to `joined`, whatever else the setting core has begun meanwhile: it
   /// waits in a queue of the core, and the work behind SetNextTaskStart runs in the others.
   void hand_on(std::uint32_t object, std::uint32_t joined) { rendezvous_[object].handed_on = joined; }
+  /// What a core has executed is forgotten: a kernel of many operators need not be in memory as a whole.
   void append(Side side, std::uint32_t core, const Instruction& instruction);
+  /// Called for a core that is at the end of its program: appends to it, and returns false when there is no more.
+  using Supply = std::function<bool(Side, std::uint32_t)>;
+  void supply_from(Supply supply) { supply_ = std::move(supply); }
 
   /// Until nothing moves.
   void run();
@@ -138,7 +147,9 @@ class Machine {
   std::uint32_t started_ = 0;
   std::uint32_t wave_ = 0; ///< blocks that run at once
   double start_ = 0;
-  bool is_timeline_ = false;
+  bool overlaps_ = false;
+  bool keeps_spans_ = false;
+  Supply supply_;
   std::vector<Core> aic_, aiv_;
   std::deque<Rendezvous> rendezvous_;
   std::map<std::uint32_t, Counter> counters_;

@@ -64,7 +64,12 @@ const Operator& Program::operator_at(std::size_t at) const {
 
 std::uint32_t Program::blocks_of(std::size_t at) const {
   const Operator& op = operator_at(at);
-  return std::min(op.block_num, machine_.core_count(uses(op.type, Side::aic) ? Side::aic : Side::aiv));
+  const std::uint32_t there = machine_.core_count(uses(op.type, Side::aic) ? Side::aic : Side::aiv);
+  // call_func_of_<operator>: "numBlocks" is the SuperKernel's; what tiling gives only becomes GetBlockNum().
+  if (kernel_.is_fused && scope_.backend == Backend::ge && op.task == Task::tiling_sink) {
+    return std::min(kernel_.shape.blocks, there);
+  }
+  return std::min(op.block_num, there);
 }
 
 bool Program::enters_at(std::size_t at, Side side, std::uint32_t core) const {
@@ -114,74 +119,104 @@ void Program::work(const Context& here, Span::What span, double duration) {
 }
 
 void Program::append(std::size_t at) {
-  prepare_syncs(at);
   for (const Side side : {Side::aic, Side::aiv}) {
     for (std::uint32_t core = 0; core < machine_.core_count(side); ++core) {
-      Context here;
-      here.at = at;
-      here.op = &operator_at(at);
-      here.index = kernel_.operators[at];
-      here.side = side;
-      here.core = core;
-      here.enters = enters_at(at, side, core);
-      const bool counts_vectors = !uses(here.op->type, Side::aic);
-      const std::uint32_t place = counts_vectors ? core : machine_.block_of(side, core);
-      here.is_last_block = here.enters && place + 1 == blocks_of(at);
-      append_core(here);
+      append_core(at, side, core);
     }
   }
+}
+
+bool Program::extend(Side side, std::uint32_t core) {
+  std::vector<std::size_t>& appended = appended_[number(side)];
+  appended.resize(machine_.core_count(side), 0);
+  if (appended[core] == kernel_.operators.size()) {
+    return false;
+  }
+  append_core(appended[core]++, side, core);
+  return true;
+}
+
+void Program::append_core(std::size_t at, Side side, std::uint32_t core) {
+  if (at == syncs_.size()) {
+    prepare_syncs(at);
+  }
+  Context here;
+  here.at = at;
+  here.op = &operator_at(at);
+  here.syncs = &syncs_[at];
+  here.index = kernel_.operators[at];
+  here.side = side;
+  here.core = core;
+  here.enters = enters_at(at, side, core);
+  const bool counts_vectors = !uses(here.op->type, Side::aic);
+  const std::uint32_t place = counts_vectors ? core : machine_.block_of(side, core);
+  here.is_last_block = here.enters && place + 1 == blocks_of(at);
+  append_core(here);
 }
 
 void Program::prepare_syncs(std::size_t at) {
   const Operator& op = operator_at(at);
   const auto index = static_cast<std::uint32_t>(kernel_.operators[at]);
   const Side sync_side = op.sync.all == SyncAll::mix || !uses(op.type, Side::aiv) ? Side::aic : Side::aiv;
-  sync_alls_.clear();
+  const double delay = scope_.platform.barrier_us;
+  Syncs syncs;
   for (std::uint32_t i = 0; op.sync.all != SyncAll::none && i < op.sync.all_count; ++i) {
-    sync_alls_.push_back(machine_.add_rendezvous(Cause::sync_all, index, sync_side));
+    syncs.all.push_back(machine_.add_rendezvous(Cause::sync_all, index, sync_side));
   }
   for (const Side side : {Side::aic, Side::aiv}) {
     if (op.sync.mode0[number(side)]) {
-      mode0_[number(side)] = machine_.add_rendezvous(Cause::mode0, index, side);
+      syncs.mode0[number(side)] = machine_.add_rendezvous(Cause::mode0, index, side);
     }
   }
-  matmul_ = machine_.add_rendezvous(Cause::matmul, index, Side::aic);
-  pair_ = machine_.add_rendezvous(Cause::pair, index, Side::aic);
+  syncs.matmul = machine_.add_rendezvous(Cause::matmul, index, Side::aic);
+  syncs.pair = machine_.add_rendezvous(Cause::pair, index, Side::aic);
   const Side debug_side = machine_.core_count(Side::aic) > 0 ? Side::aic : Side::aiv;
-  debug_ = machine_.add_rendezvous(Cause::barrier, index, debug_side, scope_.platform.barrier_us);
-  static_cast<void>(machine_.add_rendezvous(Cause::barrier, index, Side::aiv, scope_.platform.barrier_us));
-
-  // A gate behind every operator but the last, with what the next one needs of it.
-  const double delay = scope_.platform.barrier_us;
-  const bool is_last = at + 1 == kernel_.operators.size();
-  Gate gate;
-  if (style_ == Style::flags && !is_last) {
-    for (const Side side : {Side::aic, Side::aiv}) {
-      if (!uses(op.type, side)) {
-        continue;
-      }
-      gate.all[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side, delay);
-      if (uses(operator_at(at + 1).type, opposite(side))) {
-        gate.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
-        machine_.hand_on(*gate.cross[number(side)], *gate.all[number(side)]);
-      }
-    }
-  }
-  gates_.push_back(gate);
-  barriers_.push_back(machine_.add_rendezvous(Cause::barrier, index, debug_side, delay));
-  if (style_ == Style::edges && has_dependents(at)) {
-    Gate& edge = edge_gates_[at];
-    for (const Side side : {Side::aic, Side::aiv}) {
-      if (uses(op.type, side)) {
-        edge.all[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side, delay);
-        edge.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
-      }
-    }
-  }
-  std::size_t places = sync_alls_.size();
+  syncs.debug = machine_.add_rendezvous(Cause::barrier, index, debug_side, delay);
+  static_cast<void>(machine_.add_rendezvous(Cause::barrier, index, Side::aiv, delay));
+  syncs.gate = gate_behind(at);
+  syncs.barrier = machine_.add_rendezvous(Cause::barrier, index, debug_side, delay);
+  syncs.edge = edge_behind(at);
+  std::size_t places = syncs.all.size();
   places += op.sync.mode0[0] || op.sync.mode0[1] ? 1 : 0;
   places += op.sync.matmul_unguarded || op.sync.pair_guarded || !op.sync.flags.empty() ? 1 : 0;
-  pieces_.assign(places + 1, times_of(op).mid / static_cast<double>(places + 1));
+  syncs.piece = times_of(op).mid / static_cast<double>(places + 1);
+  syncs_.push_back(std::move(syncs));
+}
+
+/// Behind every operator but the last, with what the next one needs of it.
+Program::Gate Program::gate_behind(std::size_t at) {
+  Gate gate;
+  if (style_ != Style::flags || at + 1 == kernel_.operators.size()) {
+    return gate;
+  }
+  const auto index = static_cast<std::uint32_t>(kernel_.operators[at]);
+  for (const Side side : {Side::aic, Side::aiv}) {
+    if (!uses(operator_at(at).type, side)) {
+      continue;
+    }
+    gate.all[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side, scope_.platform.barrier_us);
+    if (uses(operator_at(at + 1).type, opposite(side))) {
+      gate.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
+      machine_.hand_on(*gate.cross[number(side)], *gate.all[number(side)]);
+    }
+  }
+  return gate;
+}
+
+std::optional<Program::Gate> Program::edge_behind(std::size_t at) {
+  if (style_ != Style::edges || !has_dependents(at)) {
+    return std::nullopt;
+  }
+  const auto index = static_cast<std::uint32_t>(kernel_.operators[at]);
+  Gate edge;
+  for (const Side side : {Side::aic, Side::aiv}) {
+    if (uses(operator_at(at).type, side)) {
+      edge.all[number(side)] =
+          machine_.add_rendezvous(Cause::barrier, index, side, scope_.platform.barrier_us);
+      edge.cross[number(side)] = machine_.add_rendezvous(Cause::barrier, index, side);
+    }
+  }
+  return edge;
 }
 
 void Program::append_core(const Context& here) {
@@ -227,12 +262,12 @@ void Program::append_core(const Context& here) {
 /// Outside of the operators, on every core.
 void Program::barriers_behind(const Context& here) {
   if (options_.debug_sync_all && kernel_.is_fused) {
-    full_barrier(here, debug_, phase_debug);
+    full_barrier(here, here.syncs->debug, phase_debug);
   }
   if (style_ == Style::edges) {
     edge_sets(here);
   } else if (style_ == Style::full && here.at + 1 < kernel_.operators.size()) {
-    full_barrier(here, barriers_[here.at], phase_behind);
+    full_barrier(here, here.syncs->barrier, phase_behind);
   }
 }
 
@@ -248,40 +283,37 @@ void Program::waits_before(const Context& here) {
 
 void Program::body(const Context& here) {
   const Operator& op = *here.op;
-  std::size_t piece = 0;
-  const auto next_piece = [&] {
-    work(here, Span::What::mid, pieces_[std::min(piece++, pieces_.size() - 1)]);
-  };
+  const auto next_piece = [&] { work(here, Span::What::mid, here.syncs->piece); };
   const bool talks = op.sync.matmul_unguarded || op.sync.pair_guarded || !op.sync.flags.empty();
   next_piece();
   // Guards on one vector core are a mistake of operators that were written for one vector core a block only.
   if (op.type == KernelType::mix_aic_1_1) {
     if (op.sync.matmul_unguarded) {
-      put(here, here.side == Side::aic ? Opcode::serve : Opcode::ask, matmul_, phase_matmul);
+      put(here, here.side == Side::aic ? Opcode::serve : Opcode::ask, here.syncs->matmul, phase_matmul);
       if (here.side == Side::aiv) {
-        put(here, Opcode::wait_reply, matmul_, phase_matmul);
+        put(here, Opcode::wait_reply, here.syncs->matmul, phase_matmul);
       }
     }
     if (op.sync.pair_guarded) {
       if (here.side == Side::aic) {
-        put(here, Opcode::wait_up, pair_, phase_pair);
+        put(here, Opcode::wait_up, here.syncs->pair, phase_pair);
       } else if (here.core % kernel_.shape.vectors == 0) {
-        put(here, Opcode::set_up, pair_, phase_pair);
+        put(here, Opcode::set_up, here.syncs->pair, phase_pair);
       }
     }
   }
   if (op.sync.mode0[number(here.side)]) {
-    put(here, Opcode::join_all, mode0_[number(here.side)],
-        phase_mode0 + static_cast<std::uint32_t>(number(here.side)));
-    put(here, Opcode::wait_all, mode0_[number(here.side)],
-        phase_mode0 + static_cast<std::uint32_t>(number(here.side)));
+    const std::uint32_t object = here.syncs->mode0[number(here.side)];
+    const std::uint32_t phase = phase_mode0 + static_cast<std::uint32_t>(number(here.side));
+    put(here, Opcode::join_all, object, phase);
+    put(here, Opcode::wait_all, object, phase);
   }
   if (op.sync.mode0[0] || op.sync.mode0[1]) {
     next_piece();
   }
-  for (std::uint32_t i = 0; i < sync_alls_.size(); ++i) {
+  for (std::uint32_t i = 0; i < here.syncs->all.size(); ++i) {
     if (op.sync.all_on_every_core || !here.is_last_block) {
-      sync_all(here, sync_alls_[i], phase_sync_all + i, op.sync.all);
+      sync_all(here, here.syncs->all[i], phase_sync_all + i, op.sync.all);
     }
     next_piece();
   }
@@ -322,8 +354,8 @@ void Program::feed(const Context& here) {
       !uses(op.type, here.side)) {
     return;
   }
-  for (std::uint32_t i = 0; i < sync_alls_.size(); ++i) {
-    sync_all(here, sync_alls_[i], phase_sync_all + i, op.sync.all);
+  for (std::uint32_t i = 0; i < here.syncs->all.size(); ++i) {
+    sync_all(here, here.syncs->all[i], phase_sync_all + i, op.sync.all);
   }
 }
 
@@ -351,7 +383,7 @@ void Program::gate_sets(const Context& here) {
   if (style_ != Style::flags) {
     return;
   }
-  if (const auto& all = gates_[here.at].all[number(here.side)]) {
+  if (const auto& all = here.syncs->gate.all[number(here.side)]) {
     put(here, Opcode::join_all, *all, phase_behind);
   }
 }
@@ -360,7 +392,7 @@ void Program::gate_waits(const Context& here) {
   if (here.at == 0) {
     return;
   }
-  const Gate& gate = gates_[here.at - 1];
+  const Gate& gate = syncs_[here.at - 1].gate;
   if (const auto& all = gate.all[number(here.side)]) {
     put(here, Opcode::wait_all, *all, phase_gate);
   }
@@ -404,20 +436,17 @@ bool Program::has_dependents(std::size_t at) const {
 }
 
 void Program::edge_sets(const Context& here) {
-  const auto found = edge_gates_.find(here.at);
-  if (found == edge_gates_.end()) {
+  const std::optional<Gate>& edge = here.syncs->edge;
+  if (!edge || !edge->all[number(here.side)]) {
     return;
   }
-  const auto& all = found->second.all[number(here.side)];
-  if (!all) {
-    return;
-  }
-  put(here, Opcode::join_all, *all, phase_behind);
-  put(here, Opcode::wait_all, *all, phase_behind);
+  const std::uint32_t all = *edge->all[number(here.side)];
+  put(here, Opcode::join_all, all, phase_behind);
+  put(here, Opcode::wait_all, all, phase_behind);
   const bool exists = machine_.core_count(opposite(here.side)) > 0;
   if (exists) {
-    put(here, here.side == Side::aic ? Opcode::set_down : Opcode::set_up,
-        *found->second.cross[number(here.side)], phase_behind);
+    put(here, here.side == Side::aic ? Opcode::set_down : Opcode::set_up, *edge->cross[number(here.side)],
+        phase_behind);
   }
 }
 
@@ -425,9 +454,10 @@ void Program::edge_waits(const Context& here) {
   if (!uses(here.op->type, here.side)) {
     return;
   }
-  for (const auto& [sooner, gate] : edge_gates_) {
-    if (sooner < here.at && depends(here.at, sooner)) {
-      if (const auto& cross = gate.cross[number(opposite(here.side))]) {
+  for (std::size_t sooner = 0; sooner < here.at; ++sooner) {
+    const std::optional<Gate>& edge = syncs_[sooner].edge;
+    if (edge && depends(here.at, sooner)) {
+      if (const auto& cross = edge->cross[number(opposite(here.side))]) {
         put(here, here.side == Side::aic ? Opcode::wait_up : Opcode::wait_down, *cross, phase_gate);
       }
     }

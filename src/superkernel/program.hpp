@@ -1,7 +1,6 @@
 #pragma once
 // What each core of a kernel executes, operator by operator.
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -16,6 +15,8 @@ class Program {
 
   /// The next operator of the kernel, on every core.
   void append(std::size_t at);
+  /// The next one on one core; false when it has had all.
+  bool extend(Side side, std::uint32_t core);
 
   [[nodiscard]] bool enters(std::size_t op, Side side, std::uint32_t core) const;
   /// Second vector cores of a 1:2 operator for which the launch has no core.
@@ -33,9 +34,20 @@ class Program {
     std::optional<std::uint32_t> all[2];   ///< by side
     std::optional<std::uint32_t> cross[2]; ///< from this side to the other
   };
+  /// What the cores of one operator synchronise with.
+  struct Syncs {
+    std::vector<std::uint32_t> all;
+    std::uint32_t mode0[2] = {0, 0};
+    std::uint32_t matmul = 0, pair = 0, debug = 0;
+    std::uint32_t barrier = 0; ///< style full: behind it
+    Gate gate;                 ///< style flags: behind it
+    std::optional<Gate> edge;  ///< style edges: for those that depend on it
+    double piece = 0;          ///< of mid, between two synchronisations
+  };
   struct Context {
     std::size_t at = 0;
     const Operator* op = nullptr;
+    const Syncs* syncs = nullptr;
     std::size_t index = 0; ///< of the operator in the scope
     Side side = Side::aic;
     std::uint32_t core = 0;
@@ -49,6 +61,9 @@ class Program {
   void put(const Context& here, Opcode what, std::uint32_t object, std::uint32_t phase);
   void work(const Context& here, Span::What span, double duration);
   void prepare_syncs(std::size_t at);
+  [[nodiscard]] Gate gate_behind(std::size_t at);
+  [[nodiscard]] std::optional<Gate> edge_behind(std::size_t at);
+  void append_core(std::size_t at, Side side, std::uint32_t core);
   void append_core(const Context& here);
   void body(const Context& here);
   void waits_before(const Context& here);
@@ -73,14 +88,8 @@ class Program {
   Style style_ = Style::flags;
   bool calls_count_ = false; ///< SetNextTaskStart and WaitPreTaskEnd do something
 
-  // Of the operator at hand:
-  std::vector<std::uint32_t> sync_alls_;
-  std::uint32_t mode0_[2] = {0, 0};
-  std::uint32_t matmul_ = 0, pair_ = 0, debug_ = 0;
-  std::vector<Gate> gates_;                ///< style flags: [at] lies behind the operator `at`
-  std::vector<std::uint32_t> barriers_;    ///< style full
-  std::map<std::size_t, Gate> edge_gates_; ///< style edges: by the sooner operator
-  std::vector<double> pieces_;             ///< of mid, between synchronisations
+  std::vector<Syncs> syncs_;             ///< of the operators that a core has come to
+  std::vector<std::size_t> appended_[2]; ///< by side and core: how many operators
 };
 
 } // namespace dcuop::superkernel

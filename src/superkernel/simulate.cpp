@@ -61,17 +61,31 @@ void note_standstill(const Machine& machine, const Kernel& kernel, Run& run) {
   }
 }
 
-Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, double start) {
+/// From each blocked core's last work on.
+void add_stuck_spans(Run& run, double end) {
+  std::map<std::pair<Side, std::uint32_t>, double> busy_until;
+  for (const Span& span : run.spans) {
+    double& until = busy_until[{span.side, span.core}];
+    until = std::max(until, span.end);
+  }
+  for (const Blocked& one : run.blocked) {
+    for (const std::uint32_t core : one.cores.cores) {
+      const auto busy = busy_until.find({one.cores.side, core});
+      const double since = busy == busy_until.end() ? run.start : busy->second;
+      run.spans.push_back({one.op, one.cores.side, core, Span::What::stuck, since, end});
+    }
+  }
+}
+
+Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, double start, Detail detail) {
   Run run;
   run.operators = kernel.operators;
   run.aic = kernel.shape.blocks * kernel.shape.cubes;
   run.aiv = kernel.shape.blocks * kernel.shape.vectors;
   run.start = start;
-  Machine machine(kernel.shape, kernel.resident, start, Detail::timeline);
+  Machine machine(kernel.shape, kernel.resident, start, detail);
   Program program(scope, options, kernel, machine);
-  for (std::size_t at = 0; at < kernel.operators.size(); ++at) {
-    program.append(at);
-  }
+  machine.supply_from([&program](Side side, std::uint32_t core) { return program.extend(side, core); });
   do {
     machine.run();
   } while (machine.waiting().empty() && machine.start_next_blocks());
@@ -83,17 +97,8 @@ Run timed_run(const Scope& scope, const Options& options, const Kernel& kernel, 
     note_standstill(machine, kernel, run);
     // As long again as has passed, so that a picture shows it.
     const double shown = std::max(run.end + (run.end - start) * 0.15, run.end + 1);
-    std::map<std::pair<Side, std::uint32_t>, double> busy_until;
-    for (const Span& span : machine.spans()) {
-      double& until = busy_until[{span.side, span.core}];
-      until = std::max(until, span.end);
-    }
-    for (const Blocked& one : run.blocked) {
-      for (const std::uint32_t core : one.cores.cores) {
-        const auto busy = busy_until.find({one.cores.side, core});
-        const double since = busy == busy_until.end() ? start : busy->second;
-        run.spans.push_back({one.op, one.cores.side, core, Span::What::stuck, since, shown});
-      }
+    if (detail == Detail::timeline) {
+      add_stuck_spans(run, shown);
     }
     run.end = shown;
   }
@@ -134,7 +139,7 @@ Simulation simulate(const Scope& scope, Detail detail) {
       simulation.runs.push_back(run);
       continue;
     }
-    simulation.runs.push_back(timed_run(scope, options, kernel, now));
+    simulation.runs.push_back(timed_run(scope, options, kernel, now, detail));
     now = simulation.runs.back().end + scope.platform.launch_gap_us.value_or(0);
     stopped = !simulation.runs.back().is_finished;
   }

@@ -52,10 +52,12 @@ class VerdictRun {
 
  private:
   SimulatedFault& add(std::size_t op, Fault fault, Side side) {
-    for (SimulatedFault& known : into_.faults) {
-      if (known.op == op && known.what.fault == fault && known.what.side == side && known.what.flag == 0) {
-        return known;
-      }
+    // What is at hand was put there last.
+    const auto known = std::find_if(into_.faults.rbegin(), into_.faults.rend(), [&](const auto& one) {
+      return one.op == op && one.what.fault == fault && one.what.side == side && one.what.flag == 0;
+    });
+    if (known != into_.faults.rend()) {
+      return *known;
     }
     SimulatedFault found;
     found.op = op;
@@ -96,6 +98,7 @@ class VerdictRun {
     std::vector<Machine::Waiting> stuck;
     std::copy_if(waiting.begin(), waiting.end(), std::back_inserter(stuck),
                  [&](const Machine::Waiting& one) { return place(one) == first; });
+    missing_.reset();
     for (const Machine::Waiting& one : stuck) {
       if (waits_for_unstarted(one)) {
         const Rendezvous& rendezvous = machine_.rendezvous(one.instruction->object);
@@ -113,24 +116,35 @@ class VerdictRun {
     return std::nullopt;
   }
 
-  [[nodiscard]] std::vector<std::uint32_t> absent(const Rendezvous& rendezvous) const {
+  /// Who has not come to a rendezvous.
+  struct Missing {
+    std::uint32_t object = 0;
     std::vector<std::uint32_t> cores;
+    bool has_unstarted = false;
+    bool all_enter = true; ///< the operator: they have a path around it
+    bool is_noted = false;
+  };
+
+  /// The same for all that wait there.
+  Missing& missing_at(std::uint32_t object) {
+    if (missing_ && missing_->object == object) {
+      return *missing_;
+    }
+    Missing missing;
+    missing.object = object;
+    const Rendezvous& rendezvous = machine_.rendezvous(object);
     for (std::uint32_t core = 0; core < machine_.core_count(rendezvous.side); ++core) {
       if (core >= rendezvous.has_come.size() || rendezvous.has_come[core] == 0) {
-        cores.push_back(core);
+        missing.cores.push_back(core);
+        missing.has_unstarted = missing.has_unstarted || !machine_.has_started(rendezvous.side, core);
+        missing.all_enter = missing.all_enter && program_.enters(rendezvous.op, rendezvous.side, core);
       }
     }
-    return cores;
+    return missing_.emplace(std::move(missing));
   }
 
-  [[nodiscard]] bool waits_for_unstarted(const Machine::Waiting& one) const {
-    if (one.instruction->what != Opcode::wait_all) {
-      return false;
-    }
-    const Rendezvous& rendezvous = machine_.rendezvous(one.instruction->object);
-    const std::vector<std::uint32_t> cores = absent(rendezvous);
-    return std::any_of(cores.begin(), cores.end(),
-                       [&](std::uint32_t core) { return !machine_.has_started(rendezvous.side, core); });
+  [[nodiscard]] bool waits_for_unstarted(const Machine::Waiting& one) {
+    return one.instruction->what == Opcode::wait_all && missing_at(one.instruction->object).has_unstarted;
   }
 
   void note(const Machine::Waiting& one) {
@@ -165,26 +179,27 @@ class VerdictRun {
 
   static void note_waiting(SimulatedFault& fault, const Machine::Waiting& one) {
     std::vector<std::uint32_t>& cores = fault.waiting.cores;
-    if (std::find(cores.begin(), cores.end(), one.core) == cores.end()) {
-      cores.push_back(one.core);
+    const auto place = std::lower_bound(cores.begin(), cores.end(), one.core);
+    if (place == cores.end() || *place != one.core) {
+      cores.insert(place, one.core);
     }
     fault.what.waiting = static_cast<std::uint32_t>(cores.size());
   }
 
-  void note_all(SimulatedFault& fault, const Machine::Waiting& one, const Rendezvous& rendezvous) const {
+  void note_all(SimulatedFault& fault, const Machine::Waiting& one, const Rendezvous& rendezvous) {
     note_waiting(fault, one);
     fault.what.expected = machine_.core_count(rendezvous.side);
-    fault.missing = {rendezvous.side, absent(rendezvous)};
+    Missing& missing = missing_at(one.instruction->object);
+    if (!missing.is_noted) {
+      fault.missing = {rendezvous.side, missing.cores};
+      missing.is_noted = true;
+    }
   }
 
   void note_sync_all(const Machine::Waiting& one, const Rendezvous& rendezvous) {
     const KernelType type = scope_.operators[rendezvous.op].type;
     if (one.instruction->what == Opcode::wait_all) {
-      // Cores that entered the operator and did not come have a path around it.
-      const std::vector<std::uint32_t> missing = absent(rendezvous);
-      const bool is_skipped = std::all_of(missing.begin(), missing.end(), [&](std::uint32_t core) {
-        return program_.enters(rendezvous.op, rendezvous.side, core);
-      });
+      const bool is_skipped = missing_at(one.instruction->object).all_enter;
       note_all(add(rendezvous.op, is_skipped ? Fault::sync_all_skipped : Fault::sync_all_short, one.side),
                one, rendezvous);
     } else if (!uses(type, opposite(one.side))) {
@@ -236,6 +251,7 @@ class VerdictRun {
   Simulation& into_;
   Machine machine_;
   Program program_;
+  std::optional<Missing> missing_;         ///< of the rendezvous that was asked for last
   bool is_held_inside_ = false;            ///< by a synchronisation of the operator itself
   std::optional<std::size_t> held_inside_; ///< which one
 };

@@ -73,8 +73,11 @@ struct Simulation {
   bool has_all_times = true; ///< false: operators without times are drawn with some
 };
 
-enum class Detail { verdicts, timeline };
-/// Detail::verdicts leaves out spans, sync_points and blocked.
+enum class Detail {
+  verdicts, ///< operator by operator; runs have their cores and operators alone
+  runs,     ///< also who is blocked when all operators are under way
+  timeline, ///< also spans and sync_points
+};
 [[nodiscard]] Simulation simulate(const Scope& scope, Detail detail);
 
 /// Whether both say the same of each operator, and of kernels that hold each other's cores; else what they differ in.

@@ -128,6 +128,16 @@ TEST(Entering, BlocksBelowTheCountWithEveryVectorCoreOfThem) {
       << "1:1 x 24: a 1:2 operator gets one";
 }
 
+TEST(Entering, ATilingSinkOperatorWhateverItsTilingGives) {
+  using Cores = std::pair<std::uint32_t, std::uint32_t>;
+  Operator vector = aiv("vector", 2);
+  Operator mix = mix_1_1("mix", 2);
+  vector.task = mix.task = Task::tiling_sink;
+  EXPECT_THAT(entering({vector, aiv("b", 4)}), ElementsAre(Cores(0, 48), Cores(0, 4)));
+  EXPECT_THAT(entering({vector, mix, aic("b", 4)}), ElementsAre(Cores(0, 24), Cores(24, 48), Cores(4, 0)))
+      << "1:2 x 24";
+}
+
 // Splits -----------------------------------------------------------------------------------------------------------
 
 std::vector<std::vector<std::size_t>> kernels(const Scope& scope) {

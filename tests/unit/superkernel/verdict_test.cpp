@@ -67,13 +67,22 @@ TEST(SyncAllShort, ABatchOperatorOfNpugraphExHasAKernelOfItsOwnSize) {
   EXPECT_THAT(of(on_npugraph_ex(a_scope({aiv("b", 48), a}))), ElementsAre("", ""));
 }
 
-TEST(SyncAllShort, OfATilingSinkOperatorThatTakesLessThanTheDeviceIsNotFed) {
+/// The generator writes the SuperKernel's blocks into its guard, and compares vector cores with them.
+TEST(SyncAllShort, ATilingSinkOperatorIsEnteredByAsManyAsTheLaunchHasBlocks) {
   Operator sink = with_sync_all(aiv("a", 20));
   sink.task = Task::tiling_sink;
-  EXPECT_THAT(of(a_scope({sink, aiv("b", 4)}, "feed-sync-all=1")),
-              ElementsAre("sync-all-short AIV 20 of 48", ""));
-  sink.block_num = 48;
-  EXPECT_THAT(of(a_scope({sink, aiv("b", 4)})), ElementsAre("", ""));
+  EXPECT_THAT(of(a_scope({sink, aiv("b", 4)})), ElementsAre("", "")) << "48 vector cores are 48 blocks";
+  EXPECT_THAT(of(a_scope({sink, aic("b", 4)}, "feed-sync-all=1")),
+              ElementsAre("sync-all-short AIV 24 of 48", ""))
+      << "1:2 x 24, and to the generator no core is idle";
+  Operator mix = with_sync_all(mix_1_2("a", 7), SyncAll::mix);
+  mix.task = Task::tiling_sink;
+  EXPECT_THAT(of(a_scope({mix, aiv("b", 4)})), ElementsAre("", ""));
+  Operator cube = with_sync_all(aic("a", 3));
+  cube.task = Task::tiling_sink;
+  EXPECT_THAT(of(a_scope({cube, aiv("b", 48)})), ElementsAre("", ""));
+  // On npugraph_ex it is a kernel of its own.
+  EXPECT_THAT(of(on_npugraph_ex(a_scope({sink, aic("b", 4)}))), ElementsAre("", ""));
 }
 
 TEST(SyncAllOneSided, HangsWhateverTheOptions) {
