@@ -1,14 +1,18 @@
 // dcuop superkernel plan: what a described scope becomes, before anything is compiled.
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
 #include "report_text.hpp"
 #include "sarif.hpp"
+#include "scalar_buffers.hpp"
 #include "superkernel_group.hpp"
 #include "superkernel_sources.hpp"
 #include "superkernel_view.hpp"
@@ -29,14 +33,47 @@ struct PlanRequest {
   bool sarif = false;
 };
 
+/// Only a picture is overwritten: --svg scope.toml would lose the scope.
+void refuse_other_files(const fs::path& path) {
+  const auto identity = identity_of(path);
+  if (!identity) {
+    return;
+  }
+  const auto old = identity->is_regular() ? read_file_prefix(path, 4096) : std::nullopt;
+  if (!old || (!old->empty() && old->find("<svg") == std::string::npos)) {
+    throw Error(ExitCode::usage,
+                path.string() + (identity->is_directory() ? " is a directory"
+                                                          : " is there and is no SVG: it is not overwritten"),
+                "give --svg the name of a new file, or of a picture");
+  }
+}
+
 void write_timeline(Context& context, const PlanRequest& request, const superkernel::Scope& scope,
                     const superkernel::Plan& plan, const superkernel::Simulation& simulation) {
   const fs::path path = absolute_from(request.svg, context.working_directory);
+  refuse_other_files(path);
   const auto language = context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en;
   write_file_atomic(path, superkernel::timeline_svg(scope, plan, simulation, language));
   context.terminal.remark(
       "timeline: " + shortened(path, context.environment) +
       (simulation.has_all_times ? "" : " (to no scale: not every operator has times_us)"));
+}
+
+/// ": reads x; writes y; gm.tensors says which buffers these are".
+std::string buffers_text(const ScalarBuffers& found, const superkernel::Operator& op) {
+  if (found.reads.empty() && found.writes.empty()) {
+    return "; gm.reads and gm.writes say which option helps";
+  }
+  std::vector<std::string> parts;
+  for (const auto& [verb, names] : {std::pair("reads ", found.reads), std::pair("writes ", found.writes)}) {
+    if (!names.empty()) {
+      parts.push_back(verb + join({names.begin(), names.end()}, ", "));
+    }
+  }
+  if (!op.gm.unplaced.empty()) {
+    parts.emplace_back("gm.tensors says which buffers these are");
+  }
+  return ": " + join(parts, "; ");
 }
 
 /// What the file leaves open is asked of the operators' sources.
@@ -46,14 +83,18 @@ superkernel::Scope scope_of(Context& context, const PlanRequest& request) {
     return superkernel::read_scope(file);
   }
   superkernel::Scope scope = superkernel::read_scope(file, superkernel::KernelTypes::from_sources);
-  const check::FilledScope filled =
-      check::fill_from_sources(superkernel_request(context, request.sources, scope.platform.product), scope);
+  const check::SuperKernelRequest sources =
+      superkernel_request(context, request.sources, scope.platform.product);
+  const check::FilledScope filled = check::fill_from_sources(sources, scope);
+  auto buffers = fill_buffers(sources, filled, scope);
   for (const auto& one : filled.read) {
     context.terminal.remark(one.op + ": " + one.kernel);
   }
   for (const auto& one : filled.scalars) {
-    context.terminal.remark(one.op + ": scalars of global memory in a loop (" + one.kernel +
-                            "); gm.reads and gm.writes say which option helps");
+    const auto op = std::find_if(scope.operators.begin(), scope.operators.end(),
+                                 [&](const auto& candidate) { return candidate.name == one.op; });
+    context.terminal.remark(one.op + ": scalars of global memory in a loop (" + one.kernel + ")" +
+                            buffers_text(buffers[one.op], *op));
   }
   for (const std::string& name : filled.unread) {
     context.terminal.remark(name + ": the sources have no kernel of that name, or several");
@@ -66,7 +107,8 @@ ExitCode run_plan(Context& context, const PlanRequest& request) {
   const superkernel::Plan plan = superkernel::make_plan(scope);
   std::optional<superkernel::Simulation> simulation;
   if (request.simulate || !request.svg.empty()) {
-    simulation = superkernel::simulate(scope, superkernel::Detail::timeline);
+    simulation = superkernel::simulate(scope, request.svg.empty() ? superkernel::Detail::runs
+                                                                  : superkernel::Detail::timeline);
   }
   if (!request.svg.empty()) {
     write_timeline(context, request, scope, plan, *simulation);

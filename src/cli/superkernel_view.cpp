@@ -191,10 +191,18 @@ class PlanView {
         recipe = plan_.operators[op].recipe; // the same for all: the full device
       }
     }
-    if (!names.empty()) {
-      terminal_.answer(say("verify alone: ", "单算子验证：") + join(names, say(", ", "、")) +
-                       say(" with ", "，选项 ") + recipe);
+    if (names.empty()) {
+      return;
     }
+    constexpr std::size_t shown = 8;
+    std::string more;
+    if (names.size() > shown) {
+      const std::string count = std::to_string(names.size() - shown);
+      more = zh_ ? " 等另外 " + count + " 个" : " and " + count + " more";
+      names.resize(shown);
+    }
+    terminal_.answer(say("verify alone: ", "单算子验证：") + join(names, say(", ", "、")) + more +
+                     say(" with ", "，选项 ") + recipe);
   }
 
   /// The operators' lines show DCU801 to DCU812, the launches' DCU814.

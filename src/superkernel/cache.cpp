@@ -37,12 +37,14 @@ std::vector<std::string> common(const std::set<std::string>& one, const std::set
   return both;
 }
 
-/// How a dcci list names the operator.
-std::string entry_of(const Scope& scope, const Operator& op) {
-  if (scope.backend == Backend::ge) {
-    return op.op_type;
-  }
-  return op.given.count("kernel") != 0 ? op.kernel : ".*" + op.op_type + ".*";
+/// Else an earlier operator may write what it reads.
+bool reads_known(const Operator& op) {
+  return !op.gm.reads.empty() && op.gm.unplaced.empty();
+}
+
+/// It may be any buffer that it writes.
+bool writes_unknown(const Operator& op) {
+  return !op.gm.writes.empty() && !op.gm.unplaced.empty();
 }
 
 bool takes_advice(const Operator& op) {
@@ -63,7 +65,7 @@ class Adviser {
       if (!takes_advice(op)) {
         continue;
       }
-      const std::string entry = entry_of(scope_, op);
+      const std::string entry = dcci_entry(scope_, op);
       if (op.gm.assigns || (op.gm.frequent && !op.gm.writes.empty())) {
         after_.insert(entry);
       }
@@ -77,19 +79,22 @@ class Adviser {
     }
   }
 
-  /// Those that read nothing but what nobody writes. Never two in a row: the generator warns of that.
+  /// Those that read, and nothing but what nobody writes. Never two in a row: the generator warns of that.
   void disable_constant_readers(const Segment& segment) {
     bool neighbour_is_disabled = false;
+    bool writes_are_known = true; // of those before
     for (const std::size_t index : segment.operators) {
       const Operator& op = scope_.operators[index];
-      const std::string entry = entry_of(scope_, op);
+      const std::string entry = dcci_entry(scope_, op);
       const bool is_given = handling_of(scope_, options_, op).disabled;
-      const bool wants = takes_advice(op) && op.gm.frequent && op.gm.writes.empty() && !op.gm.assigns &&
-                         before_.count(entry) == 0 && after_.count(entry) == 0;
+      const bool wants = takes_advice(op) && op.gm.frequent && writes_are_known && reads_known(op) &&
+                         op.gm.writes.empty() && !op.gm.assigns && before_.count(entry) == 0 &&
+                         after_.count(entry) == 0;
       if (!is_given && wants && !neighbour_is_disabled && !is_disabled_next(segment, index)) {
         disable_.insert(entry);
       }
       neighbour_is_disabled = is_given || disable_.count(entry) != 0;
+      writes_are_known = writes_are_known && !writes_unknown(op);
     }
   }
 
@@ -106,7 +111,7 @@ class Adviser {
     }
     const Operator& next = scope_.operators[*(at + 1)];
     return handling_of(scope_, options_, next).disabled ||
-           entry_of(scope_, next) == entry_of(scope_, scope_.operators[index]);
+           dcci_entry(scope_, next) == dcci_entry(scope_, scope_.operators[index]);
   }
 
   /// What was given stays; a list that disables must not hold what needs a flush.
@@ -133,6 +138,13 @@ class Adviser {
 };
 
 } // namespace
+
+std::string dcci_entry(const Scope& scope, const Operator& op) {
+  if (scope.backend == Backend::ge) {
+    return op.op_type;
+  }
+  return op.given.count("kernel") != 0 ? op.kernel : ".*" + op.op_type + ".*";
+}
 
 std::vector<CacheFault> cache_faults_of(const Scope& scope, const Judgement& judgement) {
   std::vector<CacheFault> faults;

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "cache.hpp"
 #include "dcuop/support/text.hpp"
 #include "dcuop/support/toml_file.hpp"
 #include "fixes.hpp"
@@ -175,7 +176,7 @@ class Findings {
     const char* key = scope_.backend == Backend::ge
                           ? (fault.is_unflushed ? "dcci-after-kernel-end=" : "dcci-before-kernel-start=")
                           : (fault.is_unflushed ? "dcci_after_kernel_end: " : "dcci_before_kernel_start: ");
-    finding.fix = key + at(named).op_type;
+    finding.fix = key + dcci_entry(scope_, at(named));
     finding.chinese.fix = finding.fix;
     found_.push_back(std::move(finding));
   }

@@ -119,6 +119,11 @@ json operator_json(const Scope& scope, const Plan& plan, std::size_t index) {
           {"says", fault_text(scope, plan.judgement, index).en},
           {"faults", faults},
           {"fixes", fixes},
+          {"gm",
+           {{"frequent", op.gm.frequent},
+            {"assigns", op.gm.assigns},
+            {"reads", op.gm.reads},
+            {"writes", op.gm.writes}}},
           {"verify_alone", recipe.empty() ? json(nullptr) : json(recipe)}};
 }
 

@@ -139,6 +139,12 @@ void read_gm(TableReader& table, Operator& op) {
   op.gm.assigns = table.boolean("assigns").value_or(false);
   op.gm.reads = set_of(table, "reads");
   op.gm.writes = set_of(table, "writes");
+  if (const TomlNode* node = table.take("tensors")) {
+    TableReader tensors(table.file(), *node, "'tensors' of " + table.where());
+    for (const TomlMember& member : node->members) {
+      op.gm.tensors.emplace(member.key, required(tensors, member.key, tensors.text(member.key)));
+    }
+  }
 }
 
 void read_times(TableReader& table, Operator& op) {

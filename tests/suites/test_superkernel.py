@@ -158,6 +158,41 @@ def test_a_picture_that_cannot_be_written(run, tmp_path):
     assert "missing" in answer.stderr
 
 
+def test_only_a_picture_is_overwritten(run, tmp_path):
+    scope = tmp_path / "scope.toml"
+    shutil.copy(EXAMPLE, scope)
+    for target, said in ((scope, "is no SVG"), (tmp_path, "is a directory"), (Path("/dev/null"), "is no SVG")):
+        answer = run("superkernel", "plan", scope, "--svg", target)
+        assert answer.rc == 2 and answer.stdout == "" and said in answer.stderr, answer
+    assert scope.read_bytes() == EXAMPLE.read_bytes() and Path("/dev/null").is_char_device()
+    picture = tmp_path / "old.svg"
+    for old in ("", "<svg/>", '<?xml version="1.0"?>\n<svg></svg>\n'):
+        picture.write_text(old, encoding="utf-8")
+        assert run("superkernel", "plan", scope, "--svg", picture).rc == 1
+        assert picture.read_bytes().startswith(b"<svg xmlns=")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["old.svg", "scope.toml"]
+
+
+def test_a_picture_that_does_not_fit_leaves_the_old_one(dcuop_binary, environment, tmp_path):
+    picture = tmp_path / "old.svg"
+    picture.write_text("<svg/>", encoding="utf-8")
+    # A limit of 1 KiB says EFBIG where a full disk says ENOSPC.
+    limited = ["sh", "-c", "trap '' XFSZ; ulimit -f 2; exec \"$@\"", "sh", dcuop_binary]
+    command = [*limited, "superkernel", "plan", EXAMPLE, "--svg", picture]
+    answer = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert answer.returncode == 3 and answer.stdout == "" and "old.svg" in answer.stderr, answer
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["old.svg"]
+    assert picture.read_text(encoding="utf-8") == "<svg/>"
+
+
+def test_a_list_of_names_has_an_end(run, tmp_path):
+    operator = '[[operator]]\nname = "op{0}"\nkernel_type = "AIV_ONLY"\nblock_num = 8\nsync = {{ all = "plain" }}\n'
+    scope = tmp_path / "scope.toml"
+    head = 'backend = "ge"\nplatform = { product = "A3", aic = 24, aiv = 48 }\n'
+    scope.write_text(head + "".join(operator.format(index) for index in range(12)), encoding="utf-8")
+    assert "verify alone: op0, op1, op2, op3, op4, op5, op6, op7 and 4 more with " in run("superkernel", "plan", scope).stdout
+
+
 def test_sarif_points_into_the_scope(run, scope):
     log = run("superkernel", "plan", scope(), "--sarif").json
     (result,) = log["runs"][0]["results"]

@@ -168,6 +168,51 @@ def test_mistakes_in_the_command(run, tmp_path):
     assert product.rc == 2 and "A9" in product.stderr
 
 
+class TestSourcesWithoutAnythingOfAscend:
+    NOTHING = "nothing to check: no Ascend kernel or tiling, and no super_kernel() call (1 file)"
+
+    @pytest.fixture
+    def hip(self, tmp_path: Path) -> Path:
+        directory = tmp_path / "hip"
+        directory.mkdir()
+        text = "// not __aicore__, not AscendC\n__global__ void k(float* x) { x[threadIdx.x] = 1; }\n"
+        (directory / "k.hip").write_text(text, encoding="utf-8")
+        return directory
+
+    def test_are_not_free_of_errors(self, run, hip):
+        answer = run("superkernel", "check", str(hip))
+        assert answer.rc == 2 and answer.stdout == f"hip: {self.NOTHING}\n"
+        chinese = run("superkernel", "check", str(hip), "--lang", "zh")
+        assert chinese.stdout == "hip：没有可检查的内容：没有昇腾核函数或 tiling，也没有 super_kernel() 调用（1 个文件）\n"
+        as_json = run("superkernel", "check", str(hip), "--json")
+        assert as_json.rc == 2 and as_json.json["checked"][0]["ascend"] is False
+        sarif = run("superkernel", "check", str(hip), "--sarif")
+        assert sarif.rc == 2 and sarif.json["runs"][0]["results"] == [] and self.NOTHING in sarif.stderr
+
+    def test_beside_others_take_nothing_from_them(self, run, hip):
+        bad = str(CORPUS / "DCU848" / "bad.cpp")
+        answer = run("superkernel", "check", str(hip), bad, "--json")
+        assert answer.rc == 1, "errors count for more"
+        assert [one["ascend"] for one in answer.json["checked"]] == [False, True]
+        assert len(answer.json["checked"][1]["findings"]) == 3
+        good = run("superkernel", "check", str(hip), str(CORPUS / "DCU848" / "good.cpp"))
+        assert good.rc == 2 and self.NOTHING in good.stdout and "DCU848: no error found" in good.stdout
+
+    @pytest.mark.parametrize(
+        "name, text",
+        [
+            ("kernel.h", "__aicore__ inline void f() {}\n"),
+            ("kernel.cpp", "extern \"C\" __global__ __vector__ void k(int* x) {}\n"),
+            ("tiling.cpp", "void T(gert::TilingContext* context) {}\n"),
+            ("model.py", "with torchair.scope.super_kernel('sk', ''):\n    pass\n"),
+        ],
+    )
+    def test_what_is_something_of_it(self, run, hip, name, text):
+        (hip / name).write_text(text, encoding="utf-8")
+        answer = run("superkernel", "check", str(hip))
+        assert answer.rc == 0 and "hip: no error found (" in answer.stdout
+
+
 SCOPE = """
 backend = "ge"
 platform = { product = "A3", aic = 24, aiv = 48 }
@@ -235,6 +280,88 @@ def test_plan_takes_from_sources_what_the_scope_leaves_open(run, described):
     assert "add_c: the sources have no kernel of that name" in answer.stderr
     alone = run("superkernel", "plan", scope)
     assert alone.rc == 2 and "no 'kernel_type'" in alone.stderr
+
+
+KERNEL = """class HcPre {
+ public:
+  __aicore__ inline void Init(GM_ADDR x, GM_ADDR idx, GM_ADDR out, GM_ADDR workspace, int32_t rows) {
+    xGm_.SetGlobalBuffer((__gm__ float*)x + GetBlockIdx() * rows);
+    auto* where = reinterpret_cast<__gm__ int32_t*>(idx);
+    idxGm_.SetGlobalBuffer(where);
+    outGm_.SetGlobalBuffer((__gm__ float*)out);
+    workGm_.SetGlobalBuffer((__gm__ int32_t*)GetUserWorkspace(workspace));
+    rows_ = rows;
+  }
+  __aicore__ inline void Process() {
+    LocalTensor<float> local = queue_.DeQue<float>();
+    for (int32_t i = 0; i < rows_; ++i) {
+      local.SetValue(i, workGm_.GetValue(i));
+      BODY
+    }
+  }
+ private:
+  __aicore__ inline void Store(GlobalTensor<int32_t>& target, int32_t i) { target.SetValue(i, i); }
+  GlobalTensor<float> xGm_, outGm_;
+  GlobalTensor<int32_t> idxGm_, workGm_;
+  TQue<QuePosition::VECIN, 1> queue_;
+  int32_t rows_;
+};
+extern "C" __global__ __aicore__ void hc_pre(GM_ADDR x, GM_ADDR idx, GM_ADDR out, GM_ADDR workspace, GM_ADDR tiling) {
+  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0);
+  GET_TILING_DATA(data, tiling);
+  HcPre op;
+  op.Init(x, idx, out, workspace, data.rows);
+  op.Process();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "body, reads, writes",
+    [
+        ("float v = xGm_.GetValue(i);", "x", ""),
+        ("idxGm_.SetValue(i, xGm_.GetValue(i));", "x", "idx"),
+        ("float v = xGm_(i); outGm_(i) = v;", "x", "out"),
+        ("outGm_(i) += 1;", "out", "out"),
+        ("idxGm_(i)++;", "idx", "idx"),
+        ("Store(idxGm_, i);", "", "idx"),
+        ("GlobalTensor<float> row = xGm_[i]; float v = row.GetValue(0);", "x", ""),
+        ("DataCopy(local, xGm_, 8); outGm_.GetSize();", "", ""),
+    ],
+)
+def test_what_scalars_read_and_write_is_found_in_the_kernel(run, described, body, reads, writes):
+    (described / "ops" / "hc_pre" / "op_kernel" / "hc_pre.cpp").write_text(KERNEL.replace("BODY", body), encoding="utf-8")
+    scope, ops = described / "scope.toml", str(described / "ops")
+    (gm, *_) = [one["gm"] for one in run("superkernel", "plan", str(scope), "--sources", ops, "--json").json["operators"]]
+    assert gm["reads"] == [f"hc_pre.{name}" for name in reads.split()]
+    assert gm["writes"] == [f"hc_pre.{name}" for name in writes.split()]
+    mapping = 'op_type = "HcPre"\ngm = { tensors = { x = "hidden", idx = "offsets", out = "hidden" } }\n'
+    scope.write_text(SCOPE.replace('op_type = "HcPre"\n', mapping), encoding="utf-8")
+    answer = run("superkernel", "plan", str(scope), "--sources", ops, "--json")
+    (gm, *_) = [one["gm"] for one in answer.json["operators"]]
+    buffers = {"x": "hidden", "out": "hidden", "idx": "offsets"}
+    assert gm["reads"] == sorted({buffers[name] for name in reads.split()})
+    assert gm["writes"] == sorted({buffers[name] for name in writes.split()})
+
+
+def test_whose_scalars_they_are_decides_the_options(run, described):
+    kernel = KERNEL.replace("BODY", "idxGm_.SetValue(i, xGm_.GetValue(i));")
+    (described / "ops" / "hc_pre" / "op_kernel" / "hc_pre.cpp").write_text(kernel, encoding="utf-8")
+    scope, ops = described / "scope.toml", str(described / "ops")
+    reader = SCOPE.replace("block_num = 48", 'block_num = 48\ngm = { frequent = true, reads = ["offsets"] }')
+
+    def planned(text: str):
+        scope.write_text(text, encoding="utf-8")
+        return run("superkernel", "plan", str(scope), "--sources", ops)
+
+    open_answer = planned(reader)
+    assert "options: dcci-after-kernel-end=HcPre\n" in open_answer.stdout, "add_c may read what hc_pre writes"
+    assert "(hc_pre.cpp:14): reads x; writes idx; gm.tensors says which buffers these are" in open_answer.stderr
+    mapped = planned(reader.replace("block_num = 20", 'block_num = 20\ngm = { tensors = { x = "hidden", idx = "offsets" } }'))
+    assert "options: dcci-before-kernel-start=add_c:dcci-after-kernel-end=HcPre\n" in mapped.stdout
+    assert "(hc_pre.cpp:14): reads x; writes idx\n" in mapped.stderr
+    given = planned(reader.replace("block_num = 20", 'block_num = 20\ngm = { reads = ["a"] }'))
+    assert "options: dcci-disable-on-kernel=HcPre,add_c\n" in given.stdout, "what the file gives stays"
 
 
 def test_what_the_scope_gives_wins_over_the_sources(run, described):

@@ -75,6 +75,9 @@ struct ScalarUse {
   bool assigns = false;  ///< gm(i) = x, which nothing flushes
   std::set<std::string> reads,
       writes; ///< buffers, by any name that says which operator writes what another reads
+  std::map<std::string, std::string>
+      tensors;                    ///< a parameter of the kernel -> its buffer, for what sources say
+  std::set<std::string> unplaced; ///< parameters that scalars touch and `tensors` does not name
 };
 
 /// Microseconds.

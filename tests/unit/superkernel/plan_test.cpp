@@ -137,6 +137,20 @@ TEST(RecommendedOptions, FlushByWhatIsReadAndWritten) {
   EXPECT_EQ(options(a_scope({sink})), "") << "the options do nothing for it";
 }
 
+TEST(RecommendedOptions, TurnNoFlushOffWhereItIsNotKnownWhoWrites) {
+  EXPECT_EQ(options(a_scope({with_gm(aiv("R", 4), {}, {})})), "") << "nothing says what it reads";
+  Operator reads = with_gm(aiv("R", 4), {"R.x", "weights"}, {});
+  reads.gm.unplaced.insert("x");
+  EXPECT_EQ(options(a_scope({reads})), "") << "x may be any buffer";
+  reads.gm.unplaced.clear();
+  EXPECT_EQ(options(a_scope({reads})), "dcci-disable-on-kernel=R");
+  Operator writes = with_gm(aiv("W", 4), {}, {"W.y"});
+  EXPECT_EQ(options(a_scope({writes, reads})), "dcci-after-kernel-end=W:dcci-disable-on-kernel=R");
+  writes.gm.unplaced.insert("y");
+  EXPECT_EQ(options(a_scope({writes, reads})), "dcci-after-kernel-end=W") << "y may be weights";
+  EXPECT_EQ(options(a_scope({reads, writes})), "dcci-after-kernel-end=W:dcci-disable-on-kernel=R");
+}
+
 TEST(CacheFaults, WhatIsNotFlushedAndWhatIsOld) {
   Operator assigns = aiv("A", 4);
   assigns.gm.assigns = true;
@@ -158,6 +172,21 @@ TEST(CacheFaults, WhatIsNotFlushedAndWhatIsOld) {
   EXPECT_THAT(rules(make_plan(a_scope({sets, reads}, "dcci-after-kernel-end=R"))), ElementsAre("DCU831"));
   EXPECT_THAT(make_plan(a_scope({sets, reads}, "dcci-before-kernel-start=R")).findings, IsEmpty());
   EXPECT_THAT(make_plan(a_scope({reads, assigns})).findings, IsEmpty()) << "the reader comes first";
+}
+
+TEST(CacheFaults, TheFixNamesTheOperatorAsTheBackEndDoes) {
+  Operator assigns = aiv("A", 4);
+  assigns.gm.assigns = true;
+  assigns.gm.writes.insert("x");
+  Operator reads = aiv("R", 4);
+  reads.gm.reads.insert("x");
+  EXPECT_EQ(make_plan(a_scope({assigns, reads})).findings[0].fix, "dcci-after-kernel-end=A");
+  EXPECT_EQ(make_plan(on_npugraph_ex(a_scope({assigns, reads}))).findings[0].fix,
+            "dcci_after_kernel_end: .*A.*");
+  assigns.kernel = "a_0";
+  assigns.given.insert("kernel");
+  EXPECT_EQ(make_plan(on_npugraph_ex(a_scope({assigns, reads}))).findings[0].fix,
+            "dcci_after_kernel_end: a_0");
 }
 
 // Savings ------------------------------------------------------------------------------------------------------------

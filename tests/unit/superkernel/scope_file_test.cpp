@@ -136,6 +136,16 @@ TEST(ScopeFile, AKeyThatIsNearlyRightIsNamedBeforeTheOneThatIsMissing) {
               HasSubstr("did you mean 'from'?"));
 }
 
+TEST(ScopeFile, TensorsNameBuffers) {
+  const Scope scope =
+      parse_scope("scope.toml", head + one + "gm = { tensors = { x = \"hidden\", idx = \"offsets\" } }\n");
+  EXPECT_EQ(scope.operators[0].gm.tensors,
+            (std::map<std::string, std::string>{{"idx", "offsets"}, {"x", "hidden"}}));
+  EXPECT_THAT(fault(head + one + "gm = { tensors = { x = 1 } }\n"),
+              HasSubstr("'x' in 'tensors' of 'gm' of operator a must be a string, not an integer"));
+  EXPECT_THAT(fault(head + one + "gm = { tensors = [\"x\"] }\n"), HasSubstr("must be a table, not an array"));
+}
+
 TEST(ScopeFile, SaysWhatIsMissing) {
   EXPECT_THAT(fault(""), HasSubstr("the scope has no 'backend'"));
   EXPECT_THAT(fault("backend = \"ge\"\n" + one), HasSubstr("the scope has no [platform]"));
