@@ -27,17 +27,21 @@ namespace {
 
 struct PlanRequest {
   std::string scope;
-  std::string svg;
+  std::optional<std::string> svg;
   std::vector<std::string> sources;
   bool simulate = false;
   bool sarif = false;
 };
 
-/// Only a picture is overwritten: --svg scope.toml would lose the scope.
-void refuse_other_files(const fs::path& path) {
+/// Where the picture goes. Only a picture is overwritten: --svg scope.toml would lose the scope.
+fs::path picture_of(const Context& context, const std::string& name) {
+  if (name.empty()) {
+    throw Error(ExitCode::usage, "--svg has no file name", "give it one: --svg timeline.svg");
+  }
+  const fs::path path = absolute_from(name, context.working_directory);
   const auto identity = identity_of(path);
   if (!identity) {
-    return;
+    return path;
   }
   const auto old = identity->is_regular() ? read_file_prefix(path, 4096) : std::nullopt;
   if (!old || (!old->empty() && old->find("<svg") == std::string::npos)) {
@@ -46,12 +50,12 @@ void refuse_other_files(const fs::path& path) {
                                                           : " is there and is no SVG: it is not overwritten"),
                 "give --svg the name of a new file, or of a picture");
   }
+  return path;
 }
 
 void write_timeline(Context& context, const PlanRequest& request, const superkernel::Scope& scope,
                     const superkernel::Plan& plan, const superkernel::Simulation& simulation) {
-  const fs::path path = absolute_from(request.svg, context.working_directory);
-  refuse_other_files(path);
+  const fs::path path = picture_of(context, *request.svg);
   const auto language = context.chinese() ? finding::LanguageOfText::zh : finding::LanguageOfText::en;
   write_file_atomic(path, superkernel::timeline_svg(scope, plan, simulation, language));
   context.terminal.remark(
@@ -106,11 +110,11 @@ ExitCode run_plan(Context& context, const PlanRequest& request) {
   const superkernel::Scope scope = scope_of(context, request);
   const superkernel::Plan plan = superkernel::make_plan(scope);
   std::optional<superkernel::Simulation> simulation;
-  if (request.simulate || !request.svg.empty()) {
-    simulation = superkernel::simulate(scope, request.svg.empty() ? superkernel::Detail::runs
-                                                                  : superkernel::Detail::timeline);
+  if (request.simulate || request.svg) {
+    simulation =
+        superkernel::simulate(scope, request.svg ? superkernel::Detail::timeline : superkernel::Detail::runs);
   }
-  if (!request.svg.empty()) {
+  if (request.svg) {
     write_timeline(context, request, scope, plan, *simulation);
   }
   const superkernel::Simulation* shown = request.simulate ? &*simulation : nullptr;
@@ -150,7 +154,10 @@ void add_superkernel_plan(Commands& commands, const Subcommand& group) {
   plan.footer(footer);
   plan.option("SCOPE", request->scope, "The scope's description, e.g. scope.toml").required().type_name("");
   plan.flag("--simulate", request->simulate, "Run the cores as state machines: who waits for whom");
-  plan.option("--svg", request->svg, "Write the simulated timeline as a picture").type_name("FILE");
+  plan.text_option(
+          "--svg", [request](const std::string& name) { request->svg = name; },
+          "Write the simulated timeline as a picture")
+      .type_name("FILE");
   plan.option("--sources", request->sources,
               "Directories of the operators: what the scope leaves open is read from their kernels")
       .type_name("DIR");

@@ -51,11 +51,23 @@ class Follower {
         if (!value.empty()) {
           holders[std::string(source::declared_name(node).text())] = value;
         }
+      } else if (node.is("assignment_expression") && is_address(node.child("left"), function)) {
+        const std::string name = source::last_name(node.child("left"));
+        const Parameters value = held_by(node.child("right"), holders);
+        Parameters& into = holders.count(name) != 0 ? holders[name] : members_[name];
+        into.insert(value.begin(), value.end());
       }
     });
     for (const Call& call : function.calls) {
       look_at(function, call, holders);
     }
+  }
+
+  /// gGm_ = rGm_[rows]; p = (__gm__ float*)x
+  [[nodiscard]] bool is_address(Node name, const Function& function) const {
+    const std::string type = model_.type_of(name, function);
+    return name.is("identifier") &&
+           (contains(type, "GlobalTensor") || contains(type, "GM_ADDR") || contains(type, "*"));
   }
 
   void look_at(const Function& function, const Call& call, const Holders& holders) {

@@ -184,7 +184,7 @@ class Findings {
   [[nodiscard]] std::string kernel_name(const Segment& segment) const {
     return segment.operators.size() == 1
                ? at(segment.operators.front()).name
-               : at(segment.operators.front()).name + " to " + at(segment.operators.back()).name;
+               : at(segment.operators.front()).name + ".." + at(segment.operators.back()).name;
   }
 
   [[nodiscard]] static std::string cores_text(std::uint32_t aic, std::uint32_t aiv) {

@@ -220,11 +220,17 @@ Scope with_option(const Scope& scope, const std::string& key, const std::string&
     changed.npu_options.push_back({key, {value}, false, key.starts_with("debug_")});
     return changed;
   }
+  const std::string others = without_options(scope, {key}).ge_options;
+  changed.ge_options = others + (others.empty() ? "" : ":") + written({{key, value}}, scope.backend);
+  return changed;
+}
+
+Scope without_options(const Scope& scope, const std::set<std::string>& keys) {
   std::vector<std::pair<std::string, std::string>> given = parse_ge_options(scope.ge_options).given;
-  given.erase(
-      std::remove_if(given.begin(), given.end(), [&](const auto& option) { return option.first == key; }),
-      given.end());
-  given.emplace_back(key, value);
+  given.erase(std::remove_if(given.begin(), given.end(),
+                             [&](const auto& option) { return keys.count(option.first) != 0; }),
+              given.end());
+  Scope changed = scope;
   changed.ge_options = written(given, scope.backend);
   return changed;
 }

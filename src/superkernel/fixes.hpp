@@ -1,6 +1,10 @@
 #pragma once
 // Changes to a scope, tried on the judgement.
 
+#include <set>
+#include <string>
+#include <vector>
+
 #include "dcuop/superkernel/plan.hpp"
 
 namespace dcuop::superkernel {
@@ -13,5 +17,7 @@ namespace dcuop::superkernel {
 
 /// The scope with an option set, whatever it was before.
 [[nodiscard]] Scope with_option(const Scope& scope, const std::string& key, const std::string& value);
+/// The scope of ge without options.
+[[nodiscard]] Scope without_options(const Scope& scope, const std::set<std::string>& keys);
 
 } // namespace dcuop::superkernel

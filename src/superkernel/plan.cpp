@@ -1,6 +1,7 @@
 #include "dcuop/superkernel/plan.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "cache.hpp"
 #include "dcuop/support/text.hpp"
@@ -71,15 +72,42 @@ bool mend_one(Scope& scope, const Judgement& judgement) {
   return false;
 }
 
-/// What the options mend of the streams and the operators: each adds none and takes a fault away, so this ends.
-Scope mended_by_options(const Scope& scope, const Judgement& judgement) {
-  Scope mended = with_meant_keys(scope, judgement.options);
-  const auto is_stream_error = [](const BuildError& error) {
-    return error.kind == BuildError::Kind::streams;
-  };
-  if (std::any_of(judgement.build_errors.begin(), judgement.build_errors.end(), is_stream_error)) {
+bool has_build_error(const Judgement& judgement, std::initializer_list<BuildError::Kind> kinds) {
+  return std::any_of(judgement.build_errors.begin(), judgement.build_errors.end(),
+                     [&](const BuildError& error) {
+                       return std::find(kinds.begin(), kinds.end(), error.kind) != kinds.end();
+                     });
+}
+
+/// The first of the changes that leaves less wrong, if one does.
+Scope better_of(const Scope& scope, const std::vector<Scope>& changes) {
+  const std::size_t wrong = count_faults(judge(scope));
+  const auto better = std::find_if(changes.begin(), changes.end(), [&](const Scope& changed) {
+    return count_faults(judge(changed)) < wrong;
+  });
+  return better == changes.end() ? scope : *better;
+}
+
+/// With the options changed that the back end does not build the scope for.
+Scope mended_build(const Scope& scope, const Judgement& judgement) {
+  using Kind = BuildError::Kind;
+  Scope mended = scope;
+  if (has_build_error(judgement, {Kind::streams})) {
     mended = with_option(mended, "stream-fusion", "1");
   }
+  if (has_build_error(judgement, {Kind::debug_num_ratio, Kind::debug_num_platform, Kind::debug_num_less})) {
+    mended = better_of(mended, {without_options(mended, {"debug-aic-num", "debug-aiv-num"})});
+  }
+  if (has_build_error(judgement, {Kind::early_start_off})) {
+    mended = better_of(mended,
+                       {without_options(mended, {"early-start"}), with_option(mended, "early-start", "2")});
+  }
+  return mended;
+}
+
+/// What the options mend: each adds none and takes a fault away, so this ends.
+Scope mended_by_options(const Scope& scope, const Judgement& judgement) {
+  Scope mended = mended_build(with_meant_keys(scope, judgement.options), judgement);
   while (mend_one(mended, judge(mended))) {
   }
   return mended;

@@ -72,7 +72,7 @@ json fault_json(const FaultAt& at) {
   const bool is_flag = at.fault == Fault::flag_short || at.fault == Fault::flag_early;
   return {{"fault", to_string(at.fault)},
           {"waits_for_ever", waits_for_ever(at.fault)},
-          {"side", to_string(at.side)},
+          {"side", at.fault == Fault::device_short ? json(nullptr) : json(to_string(at.side))},
           {"waiting", at.waiting},
           {"expected", at.expected == 0 ? json(nullptr) : json(at.expected)},
           {"flag", is_flag ? json(at.flag) : json(nullptr)}};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -268,10 +269,13 @@ class Picture {
                                  : one.at == "barrier" ? say("barrier behind " + name, name + " 之后的同步")
                                                        : say(one.at + " of " + name, name + " 的 " + one.at);
         const double needed = text_width(full) + 12;
+        const double room = right - left - 12;
         if (needed <= right - left) {
           text(left + 6, row.top + row.height / 2 + 4.5, "bad small halo", full);
         } else if (left - needed > label_width) {
           text(left - 6, row.top + row.height / 2 + 4.5, "on", full, " text-anchor=\"end\"");
+        } else if (room > 60) {
+          text(left + 6, row.top + row.height / 2 + 4.5, "bad small halo", shortened(full, room));
         }
         return;
       }
@@ -291,12 +295,27 @@ class Picture {
     return {top, bottom};
   }
 
+  /// Where they are closer than their width, a line stands for several: else they hide the bars.
   void draw_sync_points() {
-    for (const Run& run : simulation_.runs) {
-      for (const SyncPoint& point : run.sync_points) {
-        const auto [top, bottom] = extent(point.side);
-        line(x(point.time), top - 3, x(point.time), bottom + 3,
-             point.what == SyncPoint::What::barrier ? "meet" : "meet inner");
+    constexpr double least_gap = 3;
+    for (const Side side : {Side::aic, Side::aiv}) {
+      const auto [top, bottom] = extent(side);
+      for (const bool is_barrier : {true, false}) {
+        std::set<double> places;
+        for (const Run& run : simulation_.runs) {
+          for (const SyncPoint& point : run.sync_points) {
+            if (point.side == side && (point.what == SyncPoint::What::barrier) == is_barrier) {
+              places.insert(x(point.time));
+            }
+          }
+        }
+        double last = -least_gap;
+        for (const double place : places) {
+          if (place - last >= least_gap) {
+            line(place, top - 3, place, bottom + 3, is_barrier ? "meet" : "meet inner");
+            last = place;
+          }
+        }
       }
     }
   }
@@ -316,13 +335,17 @@ class Picture {
   }
 
   void draw_heading() {
-    const std::string count = std::to_string(scope_.operators.size());
+    const std::size_t count = scope_.operators.size();
+    const std::string counted = std::to_string(count);
     std::string kernels;
     for (const Segment& segment : plan_.judgement.segments) {
       kernels += (kernels.empty() ? "" : say(", then ", "，然后 ")) + launch_text(segment.launch);
     }
+    // The heading is wider than what text_width() is of.
+    const std::string name = shortened(scope_.name, (width - 24) * 0.6);
     text(12, 24, "strong",
-         say(scope_.name + ": " + count + " operators on ", scope_.name + "：" + count + " 个算子，") +
+         say(name + ": " + counted + (count == 1 ? " operator on " : " operators on "),
+             name + "：" + counted + " 个算子，") +
              to_string(scope_.backend));
     text(12, 43, "faint small", shortened(kernels, width - 24));
   }
@@ -332,19 +355,41 @@ class Picture {
     return shortened(std::to_string(op + 1) + " " + one.name, 420) + ", " + short_text(one);
   }
 
+  [[nodiscard]] bool is_bad(std::size_t op) const {
+    const Verdict& verdict = plan_.judgement.operators[op];
+    return !verdict.faults.empty() || !verdict.is_reached;
+  }
+
+  /// All, or of many those with a fault and the first of the others.
+  [[nodiscard]] std::vector<std::size_t> listed() const {
+    constexpr std::size_t most = 40;
+    std::vector<std::size_t> ops(scope_.operators.size());
+    std::iota(ops.begin(), ops.end(), std::size_t{0});
+    if (ops.size() > most) {
+      std::stable_partition(ops.begin(), ops.end(), [&](std::size_t op) { return is_bad(op); });
+      ops.resize(most);
+      std::sort(ops.begin(), ops.end());
+    }
+    return ops;
+  }
+
   void draw_legend() {
+    const std::vector<std::size_t> ops = listed();
     double verdicts = 200;
-    for (std::size_t op = 0; op < scope_.operators.size(); ++op) {
+    for (const std::size_t op : ops) {
       verdicts = std::max(verdicts, 34 + text_width(label(op)) + 20);
     }
-    for (std::size_t op = 0; op < scope_.operators.size(); ++op) {
-      const Verdict& verdict = plan_.judgement.operators[op];
-      const bool is_bad = !verdict.faults.empty() || !verdict.is_reached;
+    for (const std::size_t op : ops) {
       body_ += "<rect x=\"12\" y=\"" + number(bottom_ - 11) + "\" width=\"14\" height=\"14\" class=\"" +
                (op % 2 == 0 ? "a" : "b") + "\"/>\n";
       text(34, bottom_, "small", label(op));
-      text(verdicts, bottom_, is_bad ? "bad small" : "faint small",
-           fault_text(scope_, plan_.judgement, op).in(language_));
+      text(verdicts, bottom_, is_bad(op) ? "bad small" : "faint small",
+           shortened(fault_text(scope_, plan_.judgement, op).in(language_), width - verdicts - 12));
+      bottom_ += 20;
+    }
+    if (const std::size_t more = scope_.operators.size() - ops.size(); more > 0) {
+      text(34, bottom_, "faint small",
+           say("and " + std::to_string(more) + " more", "以及另外 " + std::to_string(more) + " 个"));
       bottom_ += 20;
     }
     bottom_ += 4;

@@ -164,6 +164,8 @@ def test_only_a_picture_is_overwritten(run, tmp_path):
     for target, said in ((scope, "is no SVG"), (tmp_path, "is a directory"), (Path("/dev/null"), "is no SVG")):
         answer = run("superkernel", "plan", scope, "--svg", target)
         assert answer.rc == 2 and answer.stdout == "" and said in answer.stderr, answer
+    nameless = run("superkernel", "plan", scope, "--svg", "")
+    assert nameless.rc == 2 and nameless.stdout == "" and "--svg has no file name" in nameless.stderr
     assert scope.read_bytes() == EXAMPLE.read_bytes() and Path("/dev/null").is_char_device()
     picture = tmp_path / "old.svg"
     for old in ("", "<svg/>", '<?xml version="1.0"?>\n<svg></svg>\n'):

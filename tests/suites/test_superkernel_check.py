@@ -301,7 +301,7 @@ KERNEL = """class HcPre {
   }
  private:
   __aicore__ inline void Store(GlobalTensor<int32_t>& target, int32_t i) { target.SetValue(i, i); }
-  GlobalTensor<float> xGm_, outGm_;
+  GlobalTensor<float> xGm_, outGm_, rowGm_;
   GlobalTensor<int32_t> idxGm_, workGm_;
   TQue<QuePosition::VECIN, 1> queue_;
   int32_t rows_;
@@ -326,6 +326,7 @@ extern "C" __global__ __aicore__ void hc_pre(GM_ADDR x, GM_ADDR idx, GM_ADDR out
         ("idxGm_(i)++;", "idx", "idx"),
         ("Store(idxGm_, i);", "", "idx"),
         ("GlobalTensor<float> row = xGm_[i]; float v = row.GetValue(0);", "x", ""),
+        ("rowGm_ = outGm_[i]; rowGm_.SetValue(0, 1);", "", "out"),
         ("DataCopy(local, xGm_, 8); outGm_.GetSize();", "", ""),
     ],
 )

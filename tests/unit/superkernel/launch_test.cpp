@@ -192,6 +192,28 @@ TEST(Split, ABatchOperatorCountsWithTheSideThatItHasNot) {
               ElementsAre(ElementsAre(0), ElementsAre(1)));
 }
 
+/// What is behind a split is looked at as if nothing had been before it.
+TEST(Split, EachPartStartsAnew) {
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope({batch(aiv("a", 20)), aiv("b", 30), batch(aiv("c", 25)),
+                                              aiv("d", 25), aiv("e", 5), aiv("f", 26)}))),
+              ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2, 3, 4), ElementsAre(5)));
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope({aiv("a", 20), aiv("b", 40), aiv("c", 10)}))),
+              ElementsAre(ElementsAre(0, 1, 2)))
+      << "nothing is in batch mode";
+}
+
+/// A side that the operator at hand lacks is not compared; a drop goes before a rise.
+TEST(Split, ComparesTheSidesThatAnOperatorHas) {
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope({batch(mix_1_2("a", 20)), aiv("b", 40), aic("c", 20)}))),
+              ElementsAre(ElementsAre(0, 1, 2)));
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope({batch(mix_1_1("a", 20)), aiv("b", 21)}))),
+              ElementsAre(ElementsAre(0), ElementsAre(1)));
+  const Scope both = on_npugraph_ex(a_scope({batch(mix_1_1("a", 20)), batch(aic("b", 12))}));
+  EXPECT_THAT(kernels(both), ElementsAre(ElementsAre(0), ElementsAre(1)));
+  EXPECT_EQ(judge(both).segments[0].ended_by, Segment::Why::core_drop)
+      << "12 cube cores are fewer than 20, 24 vector cores more";
+}
+
 // Streams -----------------------------------------------------------------------------------------------------------
 
 TEST(Streams, OfGeNeedAnEventOrTheOption) {

@@ -117,6 +117,18 @@ TEST(RecommendedOptions, KeepWhatWasGivenAndAddWhatIsNeeded) {
             "split-mode=2:dcci-after-kernel-end=a");
 }
 
+TEST(RecommendedOptions, KeepNoneThatTheBackEndDoesNotBuildTheScopeFor) {
+  EXPECT_EQ(options(a_scope({aiv("a", 4)}, "split-mode=2:debug-aic-num=24")), "split-mode=2");
+  EXPECT_EQ(options(a_scope({aiv("a", 4)}, "debug-aic-num=24:debug-aiv-num=48")),
+            "debug-aic-num=24:debug-aiv-num=48");
+  Operator calls = aiv("a", 4);
+  calls.set_next = Call::every_core;
+  EXPECT_EQ(options(a_scope({calls, aiv("b", 4)}, "early-start=0:split-mode=2")), "split-mode=2");
+  calls.set_next = calls.wait_previous = Call::some_cores;
+  EXPECT_EQ(options(a_scope({aiv("b", 4), calls, aiv("c", 4)}, "early-start=0")), "early-start=2")
+      << "with the calls it would wait for ever";
+}
+
 TEST(RecommendedOptions, FlushByWhatIsReadAndWritten) {
   const Operator writes = with_gm(aiv("W", 4), {}, {"x"});
   const Operator both = with_gm(aiv("B", 4), {"x"}, {"y"});
@@ -407,6 +419,15 @@ TEST(Json, HasTheVerdictsAndTheSimulation) {
   EXPECT_EQ(document["simulation"]["faults"][0]["missing_cores"]["cores"], "20-47");
   EXPECT_TRUE(document["simulation"]["disagreement"].is_null());
   EXPECT_TRUE(to_json(scope, plan, nullptr)["simulation"].is_null());
+}
+
+TEST(Json, WhatIsOfNoSideHasNone) {
+  const Scope scope = a_scope({with_sync_all(aic("a", 30))});
+  const nlohmann::json fault = to_json(scope, make_plan(scope), nullptr)["operators"][0]["faults"][0];
+  EXPECT_EQ(fault["fault"], "device-short");
+  EXPECT_TRUE(fault["side"].is_null());
+  EXPECT_EQ(fault["waiting"], 24);
+  EXPECT_EQ(fault["expected"], 30);
 }
 
 } // namespace

@@ -188,6 +188,31 @@ TEST(Timeline, ShortensLongNamesAtALetter) {
   EXPECT_EQ(count(svg, name), 1U) << "whole in the title of its work";
 }
 
+TEST(Timeline, CountsOneOperator) {
+  EXPECT_THAT(picture(a_scope({aiv("a", 4)})), HasSubstr(">sk: 1 operator on ge<"));
+}
+
+TEST(Timeline, OfManyOperatorsListsThoseWithAFaultAndSomeOthers) {
+  std::vector<Operator> operators;
+  for (int i = 0; i < 300; ++i) {
+    const Operator op = timed(aiv("op" + std::to_string(i) + "_", 48), 0, 10, 0);
+    operators.push_back(i == 250 ? timed(with_sync_all(aiv("short", 20)), 0, 10, 0) : op);
+  }
+  const std::string svg = picture(a_scope(operators));
+  EXPECT_EQ(count(svg, ", AIV 48</text>"), 39U);
+  EXPECT_EQ(count(svg, "251 short, AIV 20</text>"), 1U);
+  EXPECT_EQ(count(svg, ">and 260 more<"), 1U);
+  EXPECT_LT(count(svg, "class=\"meet\""), 290U) << "lines that would hide the bars are drawn once";
+  operators[250] = operators[0];
+  EXPECT_EQ(count(picture(a_scope(operators)), "class=\"meet\""), 150U) << "at 2.9 px, every other one";
+}
+
+TEST(Timeline, ShortensWhatCoresWaitAt) {
+  const std::string svg = picture(a_scope({with_sync_all(aiv(std::string(150, 'a'), 20)), aiv("b", 48)}));
+  EXPECT_THAT(svg, HasSubstr(">barrier behind aaaa"));
+  EXPECT_THAT(svg, HasSubstr("aaa...<"));
+}
+
 TEST(Timeline, EscapesNames) {
   const std::string svg = picture(a_scope({timed(aiv("a<b>&\"c\"", 4), 0, 10, 0)}));
   EXPECT_THAT(svg, HasSubstr("a&lt;b&gt;&amp;&quot;c&quot;"));
