@@ -249,7 +249,9 @@ class Picture {
       }
       const double room = end - left - 10;
       const std::string full = std::to_string(span.op + 1) + " " + op.name;
-      const std::string shown = text_width(full) <= room ? full : std::to_string(span.op + 1);
+      const std::string shown = text_width(full) <= room ? full
+                                : room > 80              ? shortened(full, room)
+                                                         : std::to_string(span.op + 1);
       if (room > 8) {
         text(left + 5, row.top + row.height / 2 + 4.5, "on", shown);
       }
@@ -295,9 +297,9 @@ class Picture {
     return {top, bottom};
   }
 
-  /// Where they are closer than their width, a line stands for several: else they hide the bars.
+  /// Where they are close together, a line stands for several: else they hide the bars.
   void draw_sync_points() {
-    constexpr double least_gap = 3;
+    constexpr double least_gap = 6;
     for (const Side side : {Side::aic, Side::aiv}) {
       const auto [top, bottom] = extent(side);
       for (const bool is_barrier : {true, false}) {
