@@ -35,6 +35,13 @@ Report check_superkernel(const SuperKernelRequest& request) {
   ascend::check_bindings(subject);
   ascend::check_options(request, findings);
   check_reading(model, findings);
+  for (const Function* function : program.too_deep()) {
+    auto& added =
+        findings.add("DCU992", *function->file, function->node.begin(),
+                     {{"what", "calls are nested too deep, or too many, to follow all of " + function->name},
+                      {"what:zh", "调用嵌套过深或过多，未能完整跟踪 " + function->name}});
+    added.severity = finding::Severity::warning;
+  }
   return report_of(request, model, Family::ascend, findings);
 }
 

@@ -8,8 +8,6 @@ namespace {
 using source::Variance;
 using source::VarianceTable;
 
-constexpr int rounds = 3;
-
 // https://www.hiascend.com/document, "GetBlockIdx", "GetSubBlockIdx": `thread` is the vector core of a pair here.
 const source::VarianceSeeds& seeds() {
   static const source::VarianceSeeds all = {
@@ -99,9 +97,13 @@ std::string assigned_name(Node target) {
 
 std::string Condition::text() const {
   const Node inner = unwrapped(node);
-  return in == nullptr || !inner
-             ? std::string()
-             : one_line(std::string_view(in->file->text).substr(inner.begin(), inner.end() - inner.begin()));
+  if (in == nullptr || !inner) {
+    return {};
+  }
+  const bool is_here = inner.tree() == in->node.tree(); // and not in a macro's text
+  return one_line(is_here
+                      ? std::string_view(in->file->text).substr(inner.begin(), inner.end() - inner.begin())
+                      : inner.text());
 }
 
 bool is_device_file(const File& file) {
@@ -115,33 +117,81 @@ bool is_device_file(const File& file) {
   return false;
 }
 
-Cores::Cores(const Names& names) : names_(names) {
-  std::vector<const Function*> device;
+Cores::Cores(const Names& names)
+    : names_(names),
+      results_(names.model,
+               [&names](const Call& call, const Function& in) -> const std::vector<const Function*>& {
+                 return names.callees(call, in);
+               }) {
   std::set<const File*> files;
   for (const auto& file : names.model.files()) {
     if (is_device_file(*file)) {
       files.insert(file.get());
     }
   }
-  for (const auto& function : names.model.functions()) {
-    if (files.contains(function->file)) {
-      device.push_back(function.get());
-      find_indices(*function);
+  const auto& model = names.model;
+  for (const auto* all : {&model.object_macros(), &model.functions(), &model.lambdas()}) {
+    for (const auto& function : *all) {
+      if (function->is_macro || files.contains(function->file)) {
+        take(*function);
+      }
     }
   }
-  bool changed = true;
-  for (int round = 0; changed && round < rounds; ++round) {
-    changed = false;
-    for (const Function* function : device) {
-      tables_[function] = std::make_unique<VarianceTable>(*function, seeds(), known_in(*function));
-    }
-    for (const Function* function : device) {
-      changed = spread(*function) || changed;
+  while (!waiting_.empty()) {
+    const Function* next = waiting_.front();
+    waiting_.pop_front();
+    is_waiting_.erase(next);
+    process(*next);
+  }
+}
+
+void Cores::take(const Function& function) {
+  find_indices(function);
+  for (const Call& call : function.calls) {
+    for (const Function* callee : names_.callees(call, function)) {
+      users_[callee].insert(&function);
     }
   }
-  for (const Function* function : device) {
-    tables_[function] = std::make_unique<VarianceTable>(*function, seeds(), known_in(*function));
+  function.body.each([&](Node node) {
+    const Function* macro =
+        node.is("identifier") ? names_.model.object_macro(node.text(), function.file) : nullptr;
+    if (macro != nullptr) {
+      users_[macro].insert(&function);
+    }
+  });
+  if (const std::string owner = names_.class_of(function); !owner.empty()) {
+    for (const std::string& one : names_.with_bases(owner)) {
+      methods_[one].push_back(&function);
+    }
   }
+  device_.insert(&function);
+  ask_again(function);
+}
+
+void Cores::ask_again(const Function& function) {
+  if (device_.contains(&function) && is_waiting_.insert(&function).second) {
+    waiting_.push_back(&function);
+  }
+}
+
+void Cores::process(const Function& function) {
+  const Known members = members_in(function);
+  const Known known = known_in(function);
+  auto table = std::make_unique<VarianceTable>(function, seeds(), known, &results_);
+  // What it gives back for what it is given is asked of the arguments where it is called.
+  source::Results::Result result = known == members || function.is_macro
+                                       ? table->result()
+                                       : VarianceTable(function, seeds(), members, &results_).result();
+  tables_[&function] = std::move(table);
+  const bool any = result.returned.any() || std::any_of(result.parameters.begin(), result.parameters.end(),
+                                                        [](Variance one) { return one.any(); });
+  if (any && results_.set(function, std::move(result))) {
+    for (const Function* user : users_[&function]) {
+      ask_again(*user);
+    }
+  }
+  spread_assignments(function);
+  spread_arguments(function);
 }
 
 /// Which names are given GetBlockIdx() and nothing else.
@@ -207,7 +257,7 @@ bool Cores::add(Known& known, const std::string& name, Variance variance) const 
   return changed;
 }
 
-Cores::Known Cores::known_in(const Function& function) const {
+Cores::Known Cores::members_in(const Function& function) const {
   Known known;
   const std::string own = names_.class_of(function);
   for (const std::string& owner : names_.with_bases(own)) {
@@ -219,6 +269,11 @@ Cores::Known Cores::known_in(const Function& function) const {
   for (const auto& [name, locals] : names_.locals_of(function)) {
     known.erase(name);
   }
+  return known;
+}
+
+Cores::Known Cores::known_in(const Function& function) const {
+  Known known = members_in(function);
   if (const auto found = locals_.find(&function); found != locals_.end()) {
     for (const auto& [name, variance] : found->second) {
       known[name] |= variance;
@@ -227,18 +282,14 @@ Cores::Known Cores::known_in(const Function& function) const {
   return known;
 }
 
-bool Cores::spread(const Function& function) {
-  const bool assignments = spread_assignments(function);
-  return spread_arguments(function) || assignments;
-}
-
 /// Members that are given what differs, and variables that say which of a pair this is. What is assigned where a condition
 /// differs is not counted: both ways may assign the same.
-bool Cores::spread_assignments(const Function& function) {
+void Cores::spread_assignments(const Function& function) {
   const auto& table = *tables_.at(&function);
   const std::string owner = names_.class_of(function);
   const auto& locals = names_.locals_of(function);
   bool changed = false;
+  bool changed_here = false;
   function.body.each([&](Node node) {
     const bool initial = node.is("init_declarator");
     if (!initial && !node.is("assignment_expression")) {
@@ -257,17 +308,23 @@ bool Cores::spread_assignments(const Function& function) {
     }
     const bool local = locals.contains(name) || function.parameter(name) != nullptr;
     if (local) {
-      changed = add(locals_[&function], name, variance) || changed;
+      changed_here = add(locals_[&function], name, variance) || changed_here;
     } else if (!owner.empty()) {
       changed = add(members_[owner], name, variance) || changed;
     }
   });
-  return changed;
+  if (changed_here) {
+    ask_again(function);
+  }
+  if (changed) {
+    for (const Function* method : methods_[owner]) {
+      ask_again(*method);
+    }
+  }
 }
 
-bool Cores::spread_arguments(const Function& function) {
+void Cores::spread_arguments(const Function& function) {
   const auto& table = *tables_.at(&function);
-  bool changed = false;
   for (const Call& call : function.calls) {
     std::vector<Variance> given;
     bool any = false;
@@ -275,10 +332,20 @@ bool Cores::spread_arguments(const Function& function) {
       given.push_back(table.of(argument));
       any = any || given.back().any();
     }
-    if (!any) {
-      continue;
-    }
     for (const Function* callee : names_.callees(call, function)) {
+      bool changed = false;
+      if (callee->is_macro || callee->is_lambda) { // it sees what its user sees
+        for (const auto& [name, variance] : table.names()) {
+          const bool own = callee->parameter(name) != nullptr;
+          changed = (!own && variance.any() && add(locals_[callee], name, variance)) || changed;
+        }
+      }
+      if (!any) {
+        if (changed) {
+          ask_again(*callee);
+        }
+        continue;
+      }
       for (std::size_t index = 0; index < std::min(given.size(), callee->parameters.size()); ++index) {
         // An address: what lies there is not what differs.
         const bool address = contains_any(callee->parameters[index].type, {"*", "GM_ADDR", "Tensor"});
@@ -286,9 +353,11 @@ bool Cores::spread_arguments(const Function& function) {
           changed = add(locals_[callee], callee->parameters[index].name, given[index]) || changed;
         }
       }
+      if (changed) {
+        ask_again(*callee);
+      }
     }
   }
-  return changed;
 }
 
 Variance Cores::variance(Node node, const Function& function) const {

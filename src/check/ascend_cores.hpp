@@ -2,6 +2,7 @@
 // What differs among the cores of a launch, and which side (cube or vector cores) runs what.
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -42,9 +43,12 @@ class Cores {
 
   [[nodiscard]] source::Variance variance(Node node, const Function& function) const;
   void find_indices(const Function& function);
-  bool spread(const Function& function);
-  [[nodiscard]] bool spread_assignments(const Function& function);
-  [[nodiscard]] bool spread_arguments(const Function& function);
+  void take(const Function& function);
+  void ask_again(const Function& function);
+  void process(const Function& function);
+  void spread_assignments(const Function& function);
+  void spread_arguments(const Function& function);
+  [[nodiscard]] Known members_in(const Function& function) const;
   [[nodiscard]] bool add(Known& known, const std::string& name, source::Variance variance) const;
   [[nodiscard]] Known known_in(const Function& function) const;
   [[nodiscard]] bool picks_of_pair(Node node, const Function& function) const;
@@ -52,6 +56,13 @@ class Cores {
   [[nodiscard]] bool differs(Node node, const Function& function) const;
 
   const Names& names_;
+  source::Results results_;
+  std::set<const Function*> device_;
+  std::map<const Function*, std::set<const Function*>> users_; ///< callers, and who names a macro
+  std::map<std::string, std::vector<const Function*>>
+      methods_; ///< of a class and of those that derive from it
+  std::deque<const Function*> waiting_;
+  std::set<const Function*> is_waiting_;
   std::map<std::string, Known> members_;    ///< by class
   std::map<const Function*, Known> locals_; ///< parameters, and indices in a pair
   std::map<const Function*, std::unique_ptr<source::VarianceTable>> tables_;

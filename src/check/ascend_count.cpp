@@ -34,6 +34,7 @@ bool may_leave(const Steps& steps) {
     case Step::Kind::leaves:
     case Step::Kind::breaks:
     case Step::Kind::continues:
+    case Step::Kind::jumps:
       return true;
     case Step::Kind::branch:
       return may_leave(step.yes) || may_leave(step.no);
@@ -45,7 +46,8 @@ bool may_leave(const Steps& steps) {
 
 bool may_return(const Steps& steps) {
   return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
-    return step.kind == Step::Kind::leaves || may_return(step.yes) || may_return(step.no);
+    return step.kind == Step::Kind::leaves || step.kind == Step::Kind::jumps || may_return(step.yes) ||
+           may_return(step.no);
   });
 }
 
@@ -67,10 +69,18 @@ Count Counter::of(const Function& function) {
   if (known != known_.end()) {
     return known->second;
   }
+  if (calls_ == Program::deepest) {
+    program_.note_too_deep(function);
+    Count unknown;
+    unknown.is_exact = false;
+    return unknown;
+  }
   known_[&function] = {}; // when it calls itself
+  ++calls_;
   const std::size_t loops = std::exchange(loops_, 0);
   Count count = from(program_.steps_of(function), 0, nullptr);
   loops_ = loops;
+  --calls_;
   known_[&function] = count;
   return count;
 }
@@ -119,11 +129,22 @@ Count Counter::of_loop(const Step& step) {
   return count;
 }
 
+/// Behind a label that comes later, here or further out.
+std::optional<Count> Counter::from_label(const std::string& label, const Steps& steps, std::size_t index,
+                                         const Rest* rest) {
+  for (; index < steps.size(); ++index) {
+    if (steps[index].kind == Step::Kind::label && steps[index].label == label) {
+      return from(steps, index + 1, rest);
+    }
+  }
+  return rest == nullptr ? std::nullopt : from_label(label, *rest->steps, rest->next, rest->outer);
+}
+
 Count Counter::from(const Steps& steps, std::size_t index, const Rest* rest) {
   Count total;
   for (; index < steps.size(); ++index) {
     if (steps_left_ == 0) {
-      total.is_exact = false;
+      total.is_exact = false; // and said: ascend_flow.hpp walks no fewer
       return total;
     }
     --steps_left_;
@@ -158,7 +179,11 @@ Count Counter::from(const Steps& steps, std::size_t index, const Rest* rest) {
         add(total, merged(step.condition, from(step.yes, 0, &after), from(step.no, 0, &after)));
         return total;
       }
-    } else {
+    } else if (step.kind == Step::Kind::jumps) {
+      const auto behind = from_label(step.label, steps, index + 1, rest);
+      add(total, behind.value_or(Count{0, Count::no_bound, {}, false, nullptr})); // back: again and again
+      return total;
+    } else if (step.kind != Step::Kind::label) {
       return total; // out of the function, or of the round
     }
   }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "ascend_program.hpp"
@@ -49,6 +50,8 @@ class Counter {
     const Rest* outer = nullptr;
   };
   [[nodiscard]] Count from(const Steps& steps, std::size_t index, const Rest* rest);
+  [[nodiscard]] std::optional<Count> from_label(const std::string& label, const Steps& steps,
+                                                std::size_t index, const Rest* rest);
   [[nodiscard]] Count of_call(const Step& step);
   [[nodiscard]] Count of_loop(const Step& step);
   [[nodiscard]] Count merged(const Condition& condition, const Count& yes, const Count& no);
@@ -58,7 +61,7 @@ class Counter {
   Wanted wanted_;
   Report report_;
   std::map<const Function*, Count> known_;
-  std::size_t loops_ = 0;
+  std::size_t loops_ = 0, calls_ = 0;
   std::size_t steps_left_ = 100'000;
 };
 

@@ -22,26 +22,107 @@ class Reader {
   Reader(Program& program, const Function& function) : program_(program), function_(function) {}
 
   Steps read(Node expression) {
-    expression.each([this](Node node) {
-      if (node.begin() < skip_until_) {
-        return;
-      }
-      if (node.is("lambda_expression")) {
-        skip_until_ = node.end(); // what is only defined here
-      } else if (node.is("call_expression")) {
-        call(node);
-      } else if (node.is("assignment_expression")) {
-        write(node.child("left"), node);
-      } else if (node.is("update_expression")) {
-        write(node.child("argument"), node);
-      } else if (node.is("declaration")) {
-        declaration(node);
-      }
-    });
+    walk(expression);
     return std::move(steps_);
   }
 
  private:
+  /// Outer calls before those in their arguments.
+  void walk(Node node) {
+    if (node.is("lambda_expression")) {
+      lambda(node);
+      return;
+    }
+    if (node.is("call_expression")) {
+      call(node);
+    } else if (node.is("assignment_expression")) {
+      write(node.child("left"), node);
+    } else if (node.is("update_expression")) {
+      write(node.child("argument"), node);
+    } else if (node.is("declaration")) {
+      declaration(node);
+    } else if (node.is("identifier")) {
+      macro(node);
+    }
+    const std::string_view sign = node.child("operator").text();
+    if (node.is("conditional_expression")) {
+      choose(node.child("condition"), node.child("consequence"), node.child("alternative"));
+    } else if (node.is("binary_expression") && (sign == "&&" || sign == "||")) {
+      const Node right = node.child("right");
+      choose(node.child("left"), sign == "&&" ? right : Node(), sign == "&&" ? Node() : right);
+    } else {
+      for (Node child = node.first(); child; child = child.next()) {
+        walk(child);
+      }
+    }
+  }
+
+  Steps apart(Node node) {
+    Steps outer = std::exchange(steps_, {});
+    walk(node);
+    return std::exchange(steps_, std::move(outer));
+  }
+
+  /// c ? a : b, c && a, c || b
+  void choose(Node condition, Node yes, Node no) {
+    walk(condition);
+    Step step;
+    step.kind = Step::Kind::branch;
+    step.yes = apart(yes);
+    step.no = apart(no);
+    if (!step.yes.empty() || !step.no.empty()) {
+      step.condition = program_.cores.condition(condition, function_);
+      steps_.push_back(std::move(step));
+    }
+  }
+
+  /// One that a variable is given runs when that is called; another one here, or in a function of the sources.
+  void lambda(Node node) {
+    const Function* function = program_.names.model.lambda(node);
+    const Node list = node.parent();
+    const Node outer = list.is("argument_list") ? list.parent() : list;
+    const bool is_here = outer.is("call_expression") || list.is("parenthesized_expression");
+    if (function == nullptr || !is_here) {
+      return;
+    }
+    const Call given = source::call_of(outer, *function_.variants.front());
+    if (list.is("argument_list") && !program_.names.callees(given, function_).empty()) {
+      return;
+    }
+    add_call(node, {}, {function});
+  }
+
+  /// A macro without parameters in an expression.
+  void macro(Node node) {
+    const Function* meant = program_.names.model.object_macro(node.text(), function_.file);
+    if (meant == nullptr || depth_ > 4 || node.field() == "name" || node.field() == "declarator") {
+      return;
+    }
+    ++depth_;
+    const std::size_t before = steps_.size();
+    walk(meant->body);
+    for (std::size_t index = before; index < steps_.size(); ++index) {
+      steps_[index].event.node = node;
+    }
+    --depth_;
+  }
+
+  void add_call(Node node, const std::vector<Node>& arguments, const std::vector<const Function*>& callees) {
+    Step step;
+    step.kind = Step::Kind::call;
+    step.node = node;
+    step.arguments = arguments;
+    bool any = false;
+    for (const Function* callee : callees) {
+      const bool does_something = !program_.steps_of(*callee).empty();
+      step.callees.push_back(does_something ? callee : nullptr);
+      any = any || does_something;
+    }
+    if (any) {
+      steps_.push_back(std::move(step));
+    }
+  }
+
   Event& add(Event::Kind kind, Node node) {
     Step step;
     step.event.kind = kind;
@@ -98,29 +179,30 @@ class Reader {
   }
 
   void call(Node node) {
-    const Call call = source::call_of(node, *function_.variants.front());
+    Call call = source::call_of(node, *function_.variants.front());
+    call.name = program_.names.model.meant(call.name, function_.file);
     if (synchronises(call) || flags(call) || tensors(node, call) || pipes(call) || multiplies(call)) {
       return;
     }
-    const auto callees = program_.names.callees(call, function_);
-    if (!callees.empty()) {
-      Step step;
-      step.kind = Step::Kind::call;
-      step.node = node;
-      step.arguments = call.arguments;
-      for (const Function* callee : callees) {
-        if (!program_.steps_of(*callee).empty()) {
-          step.callees.push_back(callee);
-        } else {
-          step.callees.push_back(nullptr); // one of them does nothing
-        }
-      }
-      if (std::any_of(step.callees.begin(), step.callees.end(), [](const Function* one) { return one; })) {
-        steps_.push_back(std::move(step));
-      }
-      return;
+    const auto& callees = program_.names.callees(call, function_);
+    if (callees.empty()) {
+      const auto& handed = program_.names.model.handed(call);
+      add_call(node, {}, handed);
+      moves(call);
+    } else if (callees.size() == 1 && callees.front()->is_macro && leaves(*callees.front())) {
+      const Steps& text = program_.steps_of(*callees.front());
+      steps_.insert(steps_.end(), text.begin(), text.end());
+    } else {
+      add_call(node, call.arguments, callees);
     }
-    moves(call);
+  }
+
+  /// A macro from which control goes elsewhere in the function that uses it.
+  bool leaves(const Function& macro) {
+    bool found = false;
+    macro.body.each(
+        [&](Node node) { found = found || node.is("return_statement") || node.is("goto_statement"); });
+    return found;
   }
 
   bool synchronises(const Call& call) {
@@ -271,7 +353,7 @@ class Reader {
   Program& program_;
   const Function& function_;
   Steps steps_;
-  Offset skip_until_ = 0;
+  int depth_ = 0; ///< macros in macros
   Node assigned_; ///< gm(i) on the left: no read
 };
 

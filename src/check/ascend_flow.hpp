@@ -50,16 +50,15 @@ template <class State, class Client> class Flow {
 
   /// The state behind the kernel; nothing when no way comes to its end, as it waits in a loop for ever.
   std::optional<State> run(const Function& entry, State state) { return call(entry, std::move(state), {}); }
-  /// The kernel was larger than what is followed.
-  [[nodiscard]] bool gave_up() const { return steps_left_ == 0; }
 
  private:
   using Reached = std::optional<State>;
   using Objects = std::map<std::string, std::string>;
   struct Frame {
     const Function* function = nullptr;
-    Objects objects; ///< a parameter's name -> the caller's
-    Reached left;    ///< by return
+    Objects objects;                     ///< a parameter's name -> the caller's
+    Reached left;                        ///< by return
+    std::map<std::string, State> jumped; ///< by goto, to a label that comes later
   };
   struct Loop {
     Reached broken, continued;
@@ -84,10 +83,13 @@ template <class State, class Client> class Flow {
   Reached call(const Function& function, State state, Objects objects) {
     const bool again = std::any_of(frames_.begin(), frames_.end(),
                                    [&](const Frame& one) { return one.function == &function; });
-    if (again || frames_.size() > 24) {
+    if (again || frames_.size() > Program::deepest) {
+      if (!again) {
+        program_.note_too_deep(function);
+      }
       return state;
     }
-    frames_.push_back({&function, std::move(objects), {}});
+    frames_.push_back({&function, std::move(objects), {}, {}});
     std::vector<Loop> loops;
     std::swap(loops, loops_);
     Reached end = sequence(program_.steps_of(function), std::move(state));
@@ -167,12 +169,29 @@ template <class State, class Client> class Flow {
     return end;
   }
 
+  /// Those come here that jumped forward; what they jumped over was no condition for what follows.
+  void arrive(const std::string& label, Reached& state, std::size_t guards) {
+    auto& jumped = frames_.back().jumped;
+    if (const auto waiting = jumped.find(label); waiting != jumped.end()) {
+      join(state, Reached(std::move(waiting->second)));
+      jumped.erase(waiting);
+      way_.guards.resize(std::min(guards, way_.guards.size()));
+    }
+  }
+
   Reached sequence(const Steps& steps, State first) {
     Reached state = std::move(first);
     const std::size_t depth = way_.guards.size();
     for (const Step& step : steps) {
-      if (steps_left_ == 0 || !state) {
+      if (steps_left_ == 0) {
+        program_.note_too_deep(*frames_.front().function);
         break;
+      }
+      if (step.kind == Step::Kind::label && !frames_.empty()) {
+        arrive(step.label, state, depth);
+      }
+      if (!state) {
+        continue; // a label may follow
       }
       --steps_left_;
       switch (step.kind) {
@@ -191,6 +210,19 @@ template <class State, class Client> class Flow {
       case Step::Kind::leaves:
         if (!frames_.empty()) {
           join(frames_.back().left, std::move(state));
+        }
+        state.reset();
+        break;
+      case Step::Kind::label:
+        break;
+      case Step::Kind::jumps:
+        if (!frames_.empty()) {
+          Reached waiting = std::move(state);
+          if (const auto known = frames_.back().jumped.find(step.label);
+              known != frames_.back().jumped.end()) {
+            join(waiting, Reached(std::move(known->second)));
+          }
+          frames_.back().jumped.insert_or_assign(step.label, std::move(*waiting));
         }
         state.reset();
         break;

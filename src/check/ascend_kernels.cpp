@@ -5,15 +5,24 @@
 namespace dcuop::check::ascend {
 namespace {
 
-void collect_reached(Program& program, const Steps& steps, std::set<const Function*>& into) {
+void add_callees(const Steps& steps, std::set<const Function*>& into, std::vector<const Function*>& next) {
   for (const Step& step : steps) {
     for (const Function* callee : step.callees) {
       if (callee != nullptr && into.insert(callee).second) {
-        collect_reached(program, program.steps_of(*callee), into);
+        next.push_back(callee);
       }
     }
-    collect_reached(program, step.yes, into);
-    collect_reached(program, step.no, into);
+    add_callees(step.yes, into, next);
+    add_callees(step.no, into, next);
+  }
+}
+
+void collect_reached(Program& program, const Function& function, std::set<const Function*>& into) {
+  std::vector<const Function*> next = {&function};
+  while (!next.empty()) {
+    const Function* one = next.back();
+    next.pop_back();
+    add_callees(program.steps_of(*one), into, next);
   }
 }
 
@@ -113,22 +122,20 @@ class TypeReader {
   std::map<const File*, std::vector<Kernel*>> kernels_of_; ///< that have code in it
 };
 
+bool asks_for_sides(const Steps& steps) {
+  return std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    return step.condition.yes != both_sides || step.condition.no != both_sides || asks_for_sides(step.yes) ||
+           asks_for_sides(step.no);
+  });
+}
+
 /// Of a kernel whose type is not said: what its code asks for.
-Sides sides_asked_for(Program& program, const Steps& steps, std::set<const Function*>& seen) {
-  Sides asked = 0;
-  for (const Step& step : steps) {
-    for (const Function* callee : step.callees) {
-      if (callee != nullptr && seen.insert(callee).second) {
-        asked = static_cast<Sides>(asked | sides_asked_for(program, program.steps_of(*callee), seen));
-      }
-    }
-    if (step.condition.yes != both_sides || step.condition.no != both_sides) {
-      asked = both_sides;
-    }
-    asked = static_cast<Sides>(asked | sides_asked_for(program, step.yes, seen) |
-                               sides_asked_for(program, step.no, seen));
+Sides sides_asked_for(Program& program, const Kernel& kernel) {
+  bool both = asks_for_sides(program.steps_of(*kernel.function));
+  for (const Function* one : kernel.reached) {
+    both = both || asks_for_sides(program.steps_of(*one));
   }
-  return asked;
+  return both ? both_sides : Sides{0};
 }
 
 } // namespace
@@ -192,7 +199,7 @@ std::vector<Kernel> find_kernels(Program& program) {
       Kernel kernel;
       kernel.function = function.get();
       kernel.is_entry = true;
-      collect_reached(program, program.steps_of(*function), kernel.reached);
+      collect_reached(program, *function, kernel.reached);
       called.insert(kernel.reached.begin(), kernel.reached.end());
       kernels.push_back(std::move(kernel));
     }
@@ -204,7 +211,7 @@ std::vector<Kernel> find_kernels(Program& program) {
     }
     Kernel kernel;
     kernel.function = function.get();
-    collect_reached(program, program.steps_of(*function), kernel.reached);
+    collect_reached(program, *function, kernel.reached);
     kernels.push_back(std::move(kernel));
   }
   std::set<const Function*> inner;
@@ -226,8 +233,7 @@ std::vector<Kernel> find_kernels(Program& program) {
     for (const KernelType one : kernel.types()) {
       sides = static_cast<Sides>(sides | sides_of(one));
     }
-    std::set<const Function*> seen;
-    kernel.sides = sides != 0 ? sides : sides_asked_for(program, program.steps_of(*kernel.function), seen);
+    kernel.sides = sides != 0 ? sides : sides_asked_for(program, kernel);
     kernel.sides = kernel.sides == 0 ? aiv : kernel.sides;
   }
   return kernels;

@@ -48,6 +48,15 @@ void keep_nearest(std::vector<const Function*>& all, const File* from) {
   std::erase_if(all, [&](const Function* one) { return nearness(*one, from) < most; });
 }
 
+/// Where a name stands in a function; of one in a macro's text, nowhere that is known.
+Offset place_of(Node name, const Function& function) {
+  return name.tree() == function.body.tree() ? name.begin() : nowhere;
+}
+
+bool is_in_scope(const Local& local, Offset at) {
+  return at == nowhere || (local.at <= at && at <= local.end);
+}
+
 Offset block_end(Node node) {
   for (Node above = node.parent(); above; above = above.parent()) {
     if (above.is("compound_statement") || above.is("for_statement") || above.is("for_range_loop")) {
@@ -264,7 +273,7 @@ Kind Names::kind_of_name(std::string_view name, Offset at, const Function& funct
   const auto& locals = locals_of(function);
   if (const auto found = locals.find(name); found != locals.end()) {
     for (auto local = found->second.rbegin(); local != found->second.rend(); ++local) {
-      if (local->at <= at && at <= local->end) {
+      if (is_in_scope(*local, at)) {
         return local->kind;
       }
     }
@@ -284,7 +293,8 @@ Kind Names::kind_of_name(std::string_view name, Offset at, const Function& funct
     const auto from = text.find_last_of(",(", name_at > 0 ? name_at - 1 : 0);
     return has_gm_mark(function, static_cast<Offset>(from), name_at) ? Kind::gm_pointer : Kind::other;
   }
-  return kind_of_member(name, function);
+  return function.outer != nullptr ? kind_of_name(name, function.body.begin(), *function.outer)
+                                   : kind_of_member(name, function);
 }
 
 Kind Names::kind_of_call(Node node, const Function& function) const {
@@ -313,7 +323,7 @@ Kind Names::kind_of_call(Node node, const Function& function) const {
 Kind Names::kind_of(Node expression, const Function& function) const {
   const std::string_view type = expression.type();
   if (type == "identifier") {
-    return kind_of_name(expression.text(), expression.begin(), function);
+    return kind_of_name(expression.text(), place_of(expression, function), function);
   }
   if (type == "field_expression") {
     const bool mine = expression.child("argument").is("this");
@@ -365,13 +375,16 @@ std::string Names::type_of_name(std::string_view name, Offset at, const Function
   const auto& locals = locals_of(function);
   if (const auto found = locals.find(name); found != locals.end()) {
     for (auto local = found->second.rbegin(); local != found->second.rend(); ++local) {
-      if (local->at <= at && at <= local->end) {
+      if (is_in_scope(*local, at)) {
         return local->type;
       }
     }
   }
   if (const source::Parameter* parameter = function.parameter(name)) {
     return parameter->type;
+  }
+  if (function.outer != nullptr) {
+    return type_of_name(name, function.body.begin(), *function.outer);
   }
   for (const std::string& one : with_bases(class_of(function))) {
     const auto members = members_.find(one);
@@ -390,11 +403,13 @@ std::string Names::class_of_object(Node expression, const Function& function) co
       expression.is("pointer_expression")) {
     const Node name =
         expression.is("field_expression") ? expression.child("field") : expression.child("argument");
-    return expression.is("field_expression") ? class_in(type_of_name(name.text(), name.begin(), function))
-                                             : class_of_object(name, function);
+    return expression.is("field_expression")
+               ? class_in(type_of_name(name.text(), place_of(name, function), function))
+               : class_of_object(name, function);
   }
-  return expression.is("identifier") ? class_in(type_of_name(expression.text(), expression.begin(), function))
-                                     : std::string();
+  return expression.is("identifier")
+             ? class_in(type_of_name(expression.text(), place_of(expression, function), function))
+             : std::string();
 }
 
 const std::vector<const Function*>& Names::callees(const Call& call, const Function& in) const {
@@ -407,7 +422,10 @@ const std::vector<const Function*>& Names::callees(const Call& call, const Funct
 }
 
 std::vector<const Function*> Names::find_callees(const Call& call, const Function& in) const {
-  std::vector<const Function*> all;
+  std::vector<const Function*> all = model.held(call);
+  if (!all.empty()) {
+    return all;
+  }
   if (call.name.empty() || call.qualified.starts_with("AscendC::") ||
       call.qualified.starts_with("::AscendC::")) {
     return all;

@@ -7,7 +7,7 @@ namespace {
 
 bool ends_block(const Step& step) {
   return step.kind == Step::Kind::leaves || step.kind == Step::Kind::breaks ||
-         step.kind == Step::Kind::continues;
+         step.kind == Step::Kind::continues || step.kind == Step::Kind::jumps;
 }
 
 class Builder {
@@ -31,6 +31,12 @@ class Builder {
   void block(Node node, Steps& into) {
     std::vector<std::pair<std::string, Node>> pipes;
     for (Node child = node.first(); child; child = child.next()) {
+      if (const Function* macro = macro_of(child)) {
+        const Node next = child.next();
+        const bool takes_next = expand(*macro, child, next, into);
+        child = takes_next ? next : child;
+        continue;
+      }
       statement(child, into);
       if (child.is("declaration") && !into.empty() && into.back().kind == Step::Kind::event &&
           into.back().event.kind == Event::Kind::pipe_made && into.back().event.node == child) {
@@ -44,6 +50,41 @@ class Builder {
       step.event.in = &function_;
       step.event.object = name;
       into.push_back(std::move(step));
+    }
+  }
+
+  /// NAME; of a macro without parameters.
+  [[nodiscard]] const Function* macro_of(Node statement) const {
+    const Node only = statement.is("expression_statement") ? statement.first() : Node();
+    return only.is("identifier") ? program_.names.model.object_macro(only.text(), function_.file) : nullptr;
+  }
+
+  /// Its text in the place of its name; `if (x)` at its end takes what follows. Whether it did.
+  bool expand(const Function& macro, Node use, Node next, Steps& into) {
+    if (macros_.size() > 8 || !macros_.insert(&macro).second) {
+      return false;
+    }
+    const auto outer = std::exchange(tail_, {next, false});
+    Steps steps;
+    for (Node child = macro.body.first(); child; child = child.next()) {
+      statement(child, steps);
+    }
+    const bool took = std::exchange(tail_, outer).taken;
+    macros_.erase(&macro);
+    move_to(use, steps);
+    std::move(steps.begin(), steps.end(), std::back_inserter(into));
+    return took;
+  }
+
+  /// What a macro does is found where it is used.
+  void move_to(Node use, Steps& steps) const {
+    for (Step& step : steps) {
+      const Node node = step.event.node;
+      if (step.kind == Step::Kind::event && node && node.tree() != use.tree()) {
+        step.event.node = use;
+      }
+      move_to(use, step.yes);
+      move_to(use, step.no);
     }
   }
 
@@ -183,37 +224,112 @@ class Builder {
       leave(Step::Kind::breaks, node, into);
     } else if (type == "continue_statement") {
       leave(Step::Kind::continues, node, into);
-    } else if (type == "labeled_statement" || type == "else_clause" || type == "attributed_statement") {
+    } else if (type == "goto_statement" || type == "labeled_statement") {
+      Step step;
+      step.kind = type == "goto_statement" ? Step::Kind::jumps : Step::Kind::label;
+      step.label = std::string(node.child("label").text());
+      into.push_back(std::move(step));
+      for (Node child = node.child("label").next(); child; child = child.next()) {
+        statement(child, into);
+      }
+    } else if (type == "else_clause" || type == "attributed_statement") {
       for (Node child = node.first(); child; child = child.next()) {
         statement(child, into);
       }
+    } else if (type == "expression_statement" && !node.first() && tail_.next &&
+               node.tree() != tail_.next.tree()) { // `if (x) ;`, open for what follows
+      tail_.taken = true;
+      statement(std::exchange(tail_.next, {}), into);
+    } else if (const Function* macro = macro_of(node)) {
+      expand(*macro, node, {}, into);
     } else {
       expression(node, into);
     }
   }
 
+  /// Behind the use of a macro that is being expanded.
+  struct Tail {
+    Node next;
+    bool taken = false;
+  };
   Program& program_;
   const Function& function_;
+  Tail tail_;
+  std::set<const Function*> macros_; ///< that are being expanded
+};
+
+/// Callees before those that call them.
+class PostOrder {
+ public:
+  explicit PostOrder(const Names& names) : names_(names) {}
+
+  void add(const Function& root) {
+    open(root);
+    while (!open_.empty()) {
+      Frame& top = open_.back();
+      if (top.next == top.callees.size()) {
+        order.push_back(top.function);
+        open_.pop_back();
+      } else {
+        open(*top.callees[top.next++]); // top is gone from here on
+      }
+    }
+  }
+  std::vector<const Function*> order;
+
+ private:
+  struct Frame {
+    const Function* function = nullptr;
+    std::vector<const Function*> callees;
+    std::size_t next = 0;
+  };
+
+  void open(const Function& function) {
+    if (!seen_.insert(&function).second) {
+      return;
+    }
+    Frame frame{&function, {}, 0};
+    for (const Call& call : function.calls) {
+      for (const auto* all : {&names_.callees(call, function), &names_.model.handed(call)}) {
+        frame.callees.insert(frame.callees.end(), all->begin(), all->end());
+      }
+    }
+    open_.push_back(std::move(frame));
+  }
+
+  const Names& names_;
+  std::set<const Function*> seen_;
+  std::vector<Frame> open_;
 };
 
 } // namespace
 
+Program::Program(const Names& all_names, const Cores& all_cores) : names(all_names), cores(all_cores) {
+  // So that none is read while hundreds of its callers are: calls may be nested deeper than a stack is.
+  PostOrder sorted(names);
+  for (const auto* all : {&names.model.lambdas(), &names.model.functions()}) {
+    for (const auto& function : *all) {
+      if (is_device_file(*function->file)) {
+        sorted.add(*function);
+      }
+    }
+  }
+  for (const Function* function : sorted.order) {
+    (void)steps_of(*function);
+  }
+}
+
 const Steps& Program::steps_of(const Function& function) {
-  constexpr std::size_t deepest = 100; // calls in calls, each of which is several frames of the stack here
   static const Steps none;
   auto& made = made_[&function];
   if (made == nullptr) {
-    if (open_ == deepest) {
-      return none;
-    }
     made = std::make_unique<Made>();
     Made& mine = *made; // the map may grow meanwhile
-    ++open_;
     Steps steps = Builder(*this, function).body(function.body);
-    --open_;
-    while (!steps.empty() && steps.back().kind == Step::Kind::leaves &&
-           steps.back().node.is("return_statement") && steps.size() == 1) {
-      steps.pop_back(); // a return and nothing else
+    const bool is_return = steps.size() == 1 && steps.back().kind == Step::Kind::leaves &&
+                           steps.back().node.is("return_statement");
+    if (is_return && !function.is_macro) {
+      steps.clear();
     }
     mine.steps = std::move(steps);
     mine.is_ready = true;

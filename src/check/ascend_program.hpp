@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,7 +49,7 @@ struct Event {
 };
 
 struct Step {
-  enum class Kind { event, call, branch, loop, leaves, breaks, continues };
+  enum class Kind { event, call, branch, loop, leaves, breaks, continues, jumps, label };
   Kind kind = Kind::event;
   Event event;
   Node node;                            ///< of call, leaves
@@ -56,6 +57,7 @@ struct Step {
   std::vector<Node> arguments;          ///< of call
   Condition condition;                  ///< of branch and loop
   std::vector<Step> yes, no;            ///< of branch; a loop's body is `yes`
+  std::string label;                    ///< of jumps and label
   std::string trips;                    ///< of loop: how often, as a text; equal texts are equal counts
   bool is_endless = false;              ///< while (true)
   bool runs_once = false;               ///< do { } while
@@ -64,7 +66,7 @@ using Steps = std::vector<Step>;
 
 class Program {
  public:
-  Program(const Names& all_names, const Cores& all_cores) : names(all_names), cores(all_cores) {}
+  Program(const Names& all_names, const Cores& all_cores);
 
   const Names& names;
   const Cores& cores;
@@ -72,13 +74,18 @@ class Program {
   /// What a function does, its callees by name; without those that do nothing of interest.
   const Steps& steps_of(const Function& function);
 
+  /// Calls in calls beyond that are not followed; who comes to it says so.
+  static constexpr std::size_t deepest = 200;
+  void note_too_deep(const Function& function) { too_deep_.insert(&function); }
+  [[nodiscard]] const std::set<const Function*>& too_deep() const { return too_deep_; }
+
  private:
   struct Made {
     Steps steps;
     bool is_ready = false;
   };
   std::map<const Function*, std::unique_ptr<Made>> made_;
-  std::size_t open_ = 0; ///< functions that are being read
+  std::set<const Function*> too_deep_;
 };
 
 /// What an expression does, its calls of the sources' own functions included.

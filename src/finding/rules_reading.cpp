@@ -50,8 +50,10 @@ constexpr Rule table[] = {
      .cause = {"{at}: {what}", "{at}：{what}"},
      .how =
          {"Parts that the parser could not place, #if branches that no configuration reaches, files that are "
-          "no text. A warning from 5 % of a file's bytes on.",
-          "解析器无法归类的部分、没有配置可到达的 #if 分支、不是文本的文件。超过文件字节的 5 % 时为警告。"},
+          "no text, calls that are nested too deep to follow. A warning from 5 % of a file's bytes on.",
+          "解析器无法归类的部分、没有配置可到达的 #if "
+          "分支、不是文本的文件、嵌套过深而无法跟踪的调用。超过文件字节的 5 % "
+          "时为警告。"},
      .causes = {"macros that stand for statements or declarations; syntax that is newer than the parser",
                 "代表语句或声明的宏；比解析器更新的语法"},
      .fixes = {"nothing, or write the macro as a function", "无需处理，或把宏改写为函数"},

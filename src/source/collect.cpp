@@ -322,6 +322,7 @@ std::unique_ptr<Function> lambda_function(const Function& outer, Node node) {
   function->name = variable_of(node);
   function->scope = outer.scope;
   function->is_lambda = true;
+  function->outer = &outer;
   add_parameters(node.child("declarator").child("parameters"), *function);
   function->marks = outer.marks;
   std::erase_if(function->marks, [](const Mark& mark) { return mark.name == "__global__"; });

@@ -76,7 +76,7 @@ class LambdaLinks {
       if (node.is("lambda_expression") && node.child("body")) {
         model_.lambdas_.push_back(lambda_function(function, node));
         const Function* made = model_.lambdas_.back().get();
-        by_node_[{node.tree(), node.begin()}] = made;
+        model_.lambda_by_node_[{node.tree(), node.begin()}] = made;
         if (made->name != "lambda") {
           held_[&function][made->name].push_back(made);
         }
@@ -100,8 +100,8 @@ class LambdaLinks {
 
   [[nodiscard]] std::vector<const Function*> held_by(Node argument, const Function& function) const {
     if (argument.is("lambda_expression")) {
-      const auto lambda = by_node_.find({argument.tree(), argument.begin()});
-      return lambda == by_node_.end() ? std::vector<const Function*>() : std::vector{lambda->second};
+      const Function* lambda = model_.lambda(argument);
+      return lambda == nullptr ? std::vector<const Function*>() : std::vector{lambda};
     }
     return held_by(variable_in(argument), function);
   }
@@ -181,7 +181,6 @@ class LambdaLinks {
   }
 
   Model& model_;
-  std::map<std::pair<const Tree*, Offset>, const Function*> by_node_;
   std::map<const Function*, Held> held_;
   std::vector<const Function*> waiting_;
 };

@@ -376,12 +376,20 @@ const std::vector<const Function*>& Model::handed(const Call& call) const {
   return found == handed_.end() ? none : found->second;
 }
 
+const std::vector<const Function*>& Model::held(const Call& call) const {
+  static const std::vector<const Function*> none;
+  const auto found = held_.find({call.node.tree(), call.node.begin(), call.node.end()});
+  return found == held_.end() ? none : found->second;
+}
+
+const Function* Model::lambda(Node node) const {
+  const auto found = lambda_by_node_.find({node.tree(), node.begin()});
+  return found == lambda_by_node_.end() ? nullptr : found->second;
+}
+
 const std::vector<const Function*>& Model::callees(const Call& call) const {
-  if (!held_.empty()) {
-    const auto held = held_.find({call.node.tree(), call.node.begin(), call.node.end()});
-    if (held != held_.end()) {
-      return held->second;
-    }
+  if (const auto& variable = held(call); !variable.empty()) {
+    return variable;
   }
   const bool applies = call.name == "apply" && call.qualified.ends_with("::apply");
   const auto [known, is_new] =

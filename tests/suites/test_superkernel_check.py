@@ -134,6 +134,17 @@ def test_a_chain_of_thousands_of_calls_is_followed_as_far_as_the_stack_reaches(r
     assert "DCU840" in {finding["rule"] for finding in checked(run, str(tmp_path))["findings"]}
 
 
+@pytest.mark.parametrize(("depth", "rules"), [(60, {"DCU840", "DCU841"}), (5000, {"DCU992"})])
+def test_a_chain_of_calls_is_followed_or_said_to_be_too_deep(run, tmp_path, depth, rules):
+    lines = [f"__aicore__ inline void F{index}() {{ F{index + 1}(); }}" for index in range(depth)]
+    lines.append(f"__aicore__ inline void F{depth}() {{ if (GetBlockIdx() < 3) {{ AscendC::SyncAll(); }} }}")
+    lines.append('extern "C" __global__ __aicore__ void k(GM_ADDR x) { F0(); }')
+    (tmp_path / "deep.cpp").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = checked(run, str(tmp_path / "deep.cpp"))["findings"]
+    assert {one["rule"] for one in found} == rules
+    assert all(one["severity"] == "warning" for one in found if one["rule"] == "DCU992")
+
+
 def test_constants_and_classes_come_from_other_files_of_the_operator(run, tmp_path):
     (tmp_path / "op_kernel").mkdir()
     (tmp_path / "op_kernel" / "common.h").write_text(

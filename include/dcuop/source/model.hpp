@@ -61,6 +61,7 @@ struct Function {
   bool is_macro = false;                ///< the body of a #define; parameters have no types
   bool is_object_like = false;          ///< of a macro: it has no parentheses
   bool is_lambda = false;               ///< its name is the variable's; "lambda" of one without
+  const Function* outer = nullptr;      ///< of a lambda: the function that it stands in
 
   [[nodiscard]] bool has_mark(std::string_view mark) const;
   /// It is read without assumptions.
@@ -134,6 +135,10 @@ class Model {
   /// below, else of the directory above, and so on, as operators beside one another use the same names. Of a variable or
   /// parameter that is called: the lambdas (and functions, and operators ()) that it may hold.
   [[nodiscard]] const std::vector<const Function*>& callees(const Call& call) const;
+  /// Of a variable or parameter that is called, and nothing else.
+  [[nodiscard]] const std::vector<const Function*>& held(const Call& call) const;
+  /// Of a lambda expression; null when it is none of a function of the sources.
+  [[nodiscard]] const Function* lambda(Node node) const;
   /// The same of variables that a call is given.
   [[nodiscard]] const std::vector<const Function*>& handed(const Call& call) const;
 
@@ -174,6 +179,7 @@ class Model {
   std::map<std::string, Named, std::less<>> by_name_;
   std::map<std::string, std::vector<const Function*>, std::less<>> object_macros_by_name_;
   ByCall held_, handed_;
+  std::map<std::pair<const Tree*, Offset>, const Function*> lambda_by_node_;
   std::multimap<std::string, const Declared*, std::less<>> declared_by_name_;
   std::multimap<std::string, Constant, std::less<>> constants_;
   /// What callees() has answered, by name, number of arguments and file; a model is asked by one thread. Of apply(),
