@@ -3,11 +3,11 @@
 
     bench/load_hit.py [--runs 30]
 
-Each sample is a Python process of its own in which torch is imported first: one imports the .so by importlib, one calls
-dcuop.load for it, in turn. A hit compares each file that the compiler read, so it is measured for two extensions: one
-with the few headers of torch that a binding needs (as ops/affine; about 1,100 files) and one with torch/extension.h
-(about 5,000 for torch 1.13). Prints medians and quartiles, the difference, and the processor time of the one dcuop
-process that a load starts.
+Each sample is a Python process of its own in which torch is imported first. In turn, one imports the .so by importlib,
+one calls dcuop.load for it, which recalls the answer of an earlier hit (python/dcuop/_recall.py), and one calls it with
+DCUOP_RECALL=never, which starts dcuop. A hit compares each file that the compiler read, so it is measured for two
+extensions: one with the few headers of torch that a binding needs (as ops/affine; about 1,100 files) and one with
+torch/extension.h (about 5,000 for torch 1.13). Prints medians and quartiles, and what a load adds to the import.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ SOURCES = {
 }
 
 SAMPLE = """
-import importlib.util, resource, sys, time, torch
-if sys.argv[1] == "load":
+import importlib.util, sys, time, torch
+if sys.argv[1] != "import":
     import dcuop
     start = time.perf_counter()
     module = dcuop.load("bench_hit", [sys.argv[2]], extra_cflags=["-O1"])
@@ -43,9 +43,8 @@ else:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
 seconds = time.perf_counter() - start
-usage = resource.getrusage(resource.RUSAGE_CHILDREN)
 assert module.one() == 1
-print(seconds, usage.ru_utime + usage.ru_stime, module.__file__)
+print(seconds, module.__file__)
 """
 
 
@@ -69,33 +68,28 @@ def measure(name: str, text: str, directory: Path, runs: int) -> None:
         "DCUOP_CACHE_DIR": f"{directory}/cache",
     }
 
-    def sample(kind: str, file: str = "") -> "tuple[float, float, str]":
+    def sample(kind: str, file: str = "") -> "tuple[float, str]":
         command = [PYTHON, "-c", SAMPLE, kind, str(source), file]
-        done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
+        recall = {"DCUOP_RECALL": "never"} if kind == "ask" else {}
+        done = subprocess.run(command, env={**environment, **recall}, capture_output=True, encoding="utf-8", check=False)
         if done.returncode != 0:
             sys.exit(done.stderr)
-        seconds, processor, path = done.stdout.split(maxsplit=2)
-        return float(seconds) * 1e3, float(processor) * 1e3, path.strip()
+        seconds, path = done.stdout.split(maxsplit=1)
+        return float(seconds) * 1e3, path.strip()
 
-    file = sample("load")[2]  # compiles
+    file = sample("recall")[1]  # compiles
     time.sleep(2.2)  # until the identities of the inputs are trusted
-    sample("load")
-    times: Dict[str, List[float]] = {"import": [], "load": []}
-    processor: List[float] = []
+    sample("recall")
+    time.sleep(2)  # until the answer is kept
+    times: Dict[str, List[float]] = {"import": [], "recall": [], "ask": []}
     for _ in range(runs):
-        times["import"].append(sample("import", file)[0])
-        milliseconds, used, _ = sample("load")
-        times["load"].append(milliseconds)
-        processor.append(used)
-    print(name)
+        for kind, values in times.items():
+            values.append(sample(kind, file)[0])
+    print(f"{name}; {runs} runs each, load {os.getloadavg()[0]:.1f}")
     for kind, values in times.items():
         low, middle, high = statistics.quantiles(values, n=4)
-        print(f"  {kind:7} {middle:7.2f} ms   (quartiles {low:.2f} to {high:.2f})")
-    print(
-        f"  a load adds {statistics.median(times['load']) - statistics.median(times['import']):.2f} ms; dcuop's"
-        f" processor time {statistics.median(processor):.2f} ms; {runs} runs each, load {os.getloadavg()[0]:.1f}",
-        flush=True,
-    )
+        adds = middle - statistics.median(times["import"])
+        print(f"  {kind:7} {middle:7.2f} ms   (quartiles {low:.2f} to {high:.2f})   adds {adds:.2f} ms", flush=True)
 
 
 if __name__ == "__main__":

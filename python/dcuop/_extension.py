@@ -12,8 +12,9 @@ import threading
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import BuildError, DcuopError, Finding, OpLoadError, UsageProblem, error_from_json
-from ._program import ask
+from ._program import ask, find_program
 from ._ranks import speaks
+from ._recall import Question
 from ._use_lock import lock_for_use
 
 # How often a result may vanish between the build's answer and the lock on it before something else is wrong.
@@ -93,11 +94,17 @@ def use_built(op: Built, use: Callable[[Built], Any], variables: Mapping[str, st
 def build(order: Order) -> Dict[str, Any]:
     """The op that was built, or found."""
     shown = order.verbose and speaks()
+    arguments = ["build", *order.arguments, "--json", *([] if shown else ["--quiet"])]
+    stdin = None if order.description is None else _json_of(order.description)
+    question = None
+    if not shown and "--force" not in arguments:
+        program = find_program()
+        question = Question.of([program, *arguments], stdin, order.variables)
+        recalled = question and question.recall(program)
+        if recalled:
+            return recalled
     answer = ask(
-        ["build", *order.arguments, "--json", *([] if shown else ["--quiet"])],
-        variables=order.variables,
-        verbose=shown,
-        stdin=None if order.description is None else _json_of(order.description),
+        [*arguments, *(question.options() if question else [])], variables=order.variables, verbose=shown, stdin=stdin
     )
     if "error" in answer.data:
         raise _of_this_rank(error_from_json(answer.data["error"], answer.exit_code))

@@ -166,7 +166,7 @@ PassResult run_pass(const key::Request& request, const Pass& pass, const Bench& 
   environment.set("TMPDIR", bench.directory.string());
   PassResult result;
   result.process =
-      bench.processes.run({pass.argv, request.op.directory, environment, std::nullopt, {}, bench.trace});
+      bench.processes.run({pass.argv, request.op.directory, environment, std::nullopt, {}, {}, bench.trace});
   if (result.process.ok()) {
     const std::string depfile = read_file(pass.depfile).value_or("");
     result.report.files = pass.name == "link" ? key::parse_link_depfile(depfile, request.op.directory)

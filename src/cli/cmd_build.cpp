@@ -13,6 +13,7 @@
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
+#include "remember.hpp"
 #include "selection.hpp"
 
 namespace dcuop::cli {
@@ -24,6 +25,8 @@ struct Request {
   BuildWish wish;
   bool print_path = false;
   std::optional<std::string> compile_commands;
+  std::optional<std::string> remember; ///< file
+  bool name_variables = false;
 };
 
 /// A rename would put a file in place of a device or a pipe, /dev/stdout too: root could lose /dev/null.
@@ -68,6 +71,13 @@ nlohmann::json document_of(const Built& built, const Prepared& prepared, std::ch
           {"seconds", static_cast<double>(wall.count()) / 1000.0}};
 }
 
+void remember_if_hit(Context& context, const Built& built, const std::string& file) {
+  if (built.results.size() == 1 && built.results[0].status == build::Status::hit &&
+      context.processes.started() == 0) {
+    remember_detached(context, file, built.results[0]);
+  }
+}
+
 ExitCode run(const Request& request, Context& context) {
   const auto start = std::chrono::steady_clock::now();
   Terminal& terminal = context.terminal;
@@ -86,7 +96,14 @@ ExitCode run(const Request& request, Context& context) {
   const auto wall =
       std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - start);
   if (context.json()) {
-    terminal.answer(json_text(document_of(built, prepared, wall, context), 2));
+    nlohmann::json document = document_of(built, prepared, wall, context);
+    if (request.name_variables) {
+      document["variables"] = asked_variables(context);
+    }
+    terminal.answer(json_text(document, 2));
+    if (request.remember) {
+      remember_if_hit(context, built, *request.remember);
+    }
   } else if (request.print_path) {
     for (const build::OpResult& result : built.results) {
       if (result.status == build::Status::hit || result.status == build::Status::built) {
@@ -124,6 +141,9 @@ void add_build(Commands& commands) {
       .option("--compile-commands", request->compile_commands,
               "Write a compile_commands.json for the ops to FILE")
       .type_name("FILE");
+  // For python/dcuop/_recall.py, and for what answers it.
+  subcommand.option("--remember", request->remember, "").hidden();
+  subcommand.flag("--name-variables", request->name_variables, "").hidden();
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }
 

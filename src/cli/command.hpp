@@ -30,6 +30,8 @@ struct Context {
   SystemProcessRunner& processes;
   Terminal& terminal;
   const Config& config;
+  /// What was asked of `environment` so far.
+  const std::shared_ptr<const AskedVariables> asked;
 
   /// Opens the cache (cached after the first call). Throws Error(environment).
   store::Store& store();
@@ -41,6 +43,8 @@ struct Context {
   [[nodiscard]] probe::PythonWish python_wish() const;
   [[nodiscard]] bool json() const { return terminal.options().json; }
 
+  std::vector<std::string> arguments; ///< of this process
+  std::string standard_input;         ///< what was read from it
   std::shared_ptr<store::Store> opened_store;
   std::unique_ptr<MemoStore> memos;
 };

@@ -37,6 +37,10 @@ Option Option::shows_default() const {
   return Option(*option_->capture_default_str());
 }
 
+Option Option::hidden() const {
+  return Option(*option_->group(""));
+}
+
 Option Option::in_range(int least, int most) const {
   return Option(*option_->check(CLI::Range(least, most)));
 }

@@ -33,6 +33,9 @@ class Option {
   /// --help shows the value that the variable has now.
   Option shows_default() const;
 
+  /// --help does not show it.
+  Option hidden() const;
+
   Option in_range(int least, int most) const;
   Option in_range(unsigned least, unsigned most) const;
   Option positive() const;

@@ -356,8 +356,8 @@ std::vector<std::string> misspelt_variables(const Environment& environment) {
   std::transform(settings().begin(), settings().end(), std::back_inserter(known),
                  [](const Setting& setting) { return setting.variable; });
   std::vector<std::string> remarks;
-  for (const auto& [name, value] : environment.variables()) {
-    if (!name.starts_with("DCUOP_") || std::find(known.begin(), known.end(), name) != known.end()) {
+  for (const auto& [name, value] : environment.starting_with("DCUOP_")) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
       continue;
     }
     if (const std::optional<std::string> near = nearest(name, known)) {

@@ -39,12 +39,13 @@ std::string text_of_file(const std::string& from, const fs::path& path) {
   return std::move(*text);
 }
 
-std::string text_on_stdin() {
+std::string text_on_stdin(Context& context) {
   std::string text;
   for (char block[1U << 16U]; std::cin.read(block, sizeof block) || std::cin.gcount() > 0;) {
     text.append(block, static_cast<std::size_t>(std::cin.gcount()));
     check_size("the description on stdin", text);
   }
+  context.standard_input = text;
   return text;
 }
 
@@ -91,7 +92,7 @@ std::string collected(Context& context, const fs::path& file) {
 
 std::string description_text(Context& context, const std::string& from) {
   if (from == "-") {
-    return text_on_stdin();
+    return text_on_stdin(context);
   }
   const fs::path path = absolute_from(from, context.working_directory);
   if (path.extension() != ".py") {

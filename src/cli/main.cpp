@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <system_error>
 
@@ -26,6 +27,7 @@ More: dcuop COMMAND --help)";
 struct GlobalOptions {
   bool quiet = false, verbose = false, json = false;
   std::map<std::string, std::string> settings; ///< name -> text, as given
+  std::vector<std::string> arguments;
 };
 
 void add_global_options(const Subcommand& program, GlobalOptions& options) {
@@ -108,11 +110,13 @@ Environment with_programs(const Environment& environment, const Config& config) 
   return changed;
 }
 
-ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
-                        const Environment& environment, Terminal& terminal) {
+ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options, Environment environment,
+                        Terminal& terminal) {
   try {
     make_room_for_open_files();
     const std::filesystem::path here = working_directory();
+    const auto asked = std::make_shared<AskedVariables>();
+    environment.note_in(asked);
     configure_log(environment);
     const Config config = Config::load(environment, options.settings);
     for (const std::string& remark : config.remarks()) {
@@ -120,7 +124,7 @@ ExitCode run_subcommand(const Commands& commands, const GlobalOptions& options,
     }
     SystemProcessRunner processes;
     const Environment known = with_programs(environment, config);
-    Context context{known, here, processes, terminal, config, nullptr, nullptr};
+    Context context{known, here, processes, terminal, config, asked, options.arguments, {}, nullptr, nullptr};
     for (const auto& [subcommand, run] : commands.all) {
       if (subcommand.is_parsed()) {
         return run(context);
@@ -191,6 +195,7 @@ int run_program(int argc, char** argv) {
       "dcuop " DCUOP_VERSION);
   line.program().footer(footer);
   GlobalOptions options;
+  options.arguments.assign(argv + std::min(argc, 1), argv + argc);
   add_global_options(line.program(), options);
   Commands commands{line.program(), {}};
   add_subcommands(commands, argc > 1 ? argv[1] : "");

@@ -130,7 +130,7 @@ bool is_override(std::string_view name) {
 /// number, which newer releases of libhsakmt know, goes before the general one. A value that is no version fails
 /// the reading of the whole topology: the runtime does not start.
 void apply_overrides(const Environment& environment, NumberedDevices& devices, Devices& into) {
-  for (const auto& [variable, value] : environment.variables()) {
+  for (const auto& [variable, value] : environment.starting_with(override_variable)) {
     if (is_override(variable)) {
       into.overrides.push_back({variable, value, processor_of_override(value)});
     }

@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
@@ -309,6 +310,7 @@ std::uint64_t Store::prune_leftovers(std::chrono::seconds minimum_age) noexcept 
       removed += prune_torn_writes(directory);
     }
     removed += prune_memos(layout.memos());
+    fold_answered(*this);
     return removed + static_cast<std::uint64_t>(sweep_private_directories());
   } catch (const std::exception& error) {
     log_warning(error.what());

@@ -14,6 +14,8 @@
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "dcuop/support/log.hpp"
+#include "dcuop/support/text.hpp"
+#include "host.hpp"
 #include "layout.hpp"
 
 namespace dcuop::store {
@@ -102,6 +104,18 @@ void add_to(const fs::path& file, const Totals& more) {
   }
 }
 
+/// A line a hit; what is no number is a line that was torn.
+Totals answered_in(const fs::path& file) {
+  Totals all;
+  for (const std::string& line : split(read_file(file).value_or(""), '\n')) {
+    std::int64_t saved = 0;
+    if (std::from_chars(line.data(), line.data() + line.size(), saved).ptr == line.data() + line.size()) {
+      all = sum(all, totals_of(Event::hit, std::chrono::milliseconds(saved)));
+    }
+  }
+  return all;
+}
+
 } // namespace
 
 void record_event(const Store& store, Event event, std::chrono::milliseconds saved) noexcept {
@@ -129,9 +143,35 @@ void record_event(const Store& store, Event event, std::chrono::milliseconds sav
   }
 }
 
+fs::path answered_file(const Store& store) {
+  return Layout(store.root()).statistics() / "answered";
+}
+
+void fold_answered(const Store& store) {
+  constexpr std::uintmax_t worth_it = std::uintmax_t{1} << 20U;
+  const fs::path file = answered_file(store);
+  const std::optional<FileIdentity> there = identity_of(file);
+  if (!there || there->size < worth_it) {
+    return;
+  }
+  const std::optional<FileLock> lock =
+      FileLock::try_acquire(Layout(store.root()).statistics() / "lock", 0, FileLock::Mode::exclusive);
+  if (!lock) {
+    return;
+  }
+  fs::path taken = file;
+  taken += "-" + random_name();
+  std::error_code error;
+  fs::rename(file, taken, error);
+  if (!error) {
+    add_to(counter_file(Layout(store.root()), 0), answered_in(taken));
+    fs::remove(taken, error);
+  }
+}
+
 Totals totals(const Store& store) {
   const Layout layout(store.root());
-  Totals all;
+  Totals all = answered_in(answered_file(store));
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
     all = sum(all, totals_from(read_file(counter_file(layout, slot)).value_or("")));
   }

@@ -148,6 +148,18 @@ Store Store::open_shared(const fs::path& given, const std::vector<std::uint32_t>
   return {root, memo_directory, true};
 }
 
+fs::path Store::answer_directory() const {
+  return Layout(root_).memos() / "answers";
+}
+
+fs::path Store::use_stamp(Shelf shelf, const Digest& key) const {
+  return Layout(root_).use_stamp(shelf, key);
+}
+
+std::vector<fs::path> Store::written_by_hits() const {
+  return {Layout(root_).use(), Layout(root_).statistics(), Layout(root_).memos()};
+}
+
 Store::Store(fs::path root, fs::path memo_directory, bool read_only)
     : root_(std::move(root)), memo_directory_(std::move(memo_directory)), read_only_(read_only) {}
 

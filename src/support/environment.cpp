@@ -30,7 +30,30 @@ Environment Environment::of_this_process() {
   return Environment(std::move(variables));
 }
 
+void AskedVariables::note_name(std::string_view name) {
+  const std::lock_guard guard(mutex_);
+  asked_.names.emplace(name);
+}
+
+void AskedVariables::note_prefix(std::string_view prefix) {
+  const std::lock_guard guard(mutex_);
+  asked_.prefixes.emplace(prefix);
+}
+
+void AskedVariables::note_all() {
+  const std::lock_guard guard(mutex_);
+  asked_.all = true;
+}
+
+AskedVariables::Asked AskedVariables::taken() const {
+  const std::lock_guard guard(mutex_);
+  return asked_;
+}
+
 std::optional<std::string> Environment::get(std::string_view name) const {
+  if (asked_) {
+    asked_->note_name(name);
+  }
   const auto found = variables_.find(std::string(name));
   return found == variables_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -40,7 +63,22 @@ std::optional<std::string> Environment::get_nonempty(std::string_view name) cons
   return value && !value->empty() ? value : std::nullopt;
 }
 
+std::map<std::string, std::string> Environment::starting_with(std::string_view prefix) const {
+  if (asked_) {
+    asked_->note_prefix(prefix);
+  }
+  std::map<std::string, std::string> found;
+  for (auto place = variables_.lower_bound(std::string(prefix));
+       place != variables_.end() && place->first.starts_with(prefix); ++place) {
+    found.insert(*place);
+  }
+  return found;
+}
+
 std::vector<std::string> Environment::as_lines() const {
+  if (asked_) {
+    asked_->note_all();
+  }
   std::vector<std::string> lines;
   lines.reserve(variables_.size());
   for (const auto& [name, value] : variables_) {

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include "dcuop/support/files.hpp"
 
 namespace dcuop {
+
+/// How this program stats what it will compare as an identity, times and all, so that its own tracer can tell that from
+/// a look at whether a directory is there. As stat(2) and lstat(2) do anyhow (stat(2), NOTES).
+inline constexpr int as_identity = AT_NO_AUTOMOUNT;
 
 /// Async-signal-safe.
 inline FileIdentity identity_from(const struct stat& status) {

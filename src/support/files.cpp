@@ -267,10 +267,17 @@ bool FileIdentity::is_regular() const {
 
 std::optional<FileIdentity> identity_of(const fs::path& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  if (::fstatat(AT_FDCWD, path.c_str(), &status, as_identity) != 0) {
     return std::nullopt;
   }
   return identity_from(status);
+}
+
+std::optional<FileIdentity> link_identity_of(const fs::path& path) {
+  struct stat status {};
+  return ::fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW | as_identity) == 0
+             ? std::optional(identity_from(status))
+             : std::nullopt;
 }
 
 std::optional<std::string> read_file(const fs::path& path) {

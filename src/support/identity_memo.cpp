@@ -15,10 +15,10 @@
 #include "byte_reader.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/memo.hpp"
+#include "dcuop/support/settled.hpp"
 #include "descriptor.hpp"
 #include "encoded_identity.hpp"
 #include "file_status.hpp"
-#include "settled.hpp"
 
 namespace dcuop {
 
@@ -49,7 +49,8 @@ class Asker {
  private:
   static EncodedIdentity stat_at(int directory, const char* path) {
     struct stat status {};
-    return ::fstatat(directory, path, &status, 0) == 0 ? encoded(identity_from(status)) : EncodedIdentity{};
+    return ::fstatat(directory, path, &status, as_identity) == 0 ? encoded(identity_from(status))
+                                                                 : EncodedIdentity{};
   }
 
   std::string directory_; ///< of the last path, with its "/"

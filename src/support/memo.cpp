@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "dcuop/support/error.hpp"
+#include "dcuop/support/settled.hpp"
 #include "memo_file.hpp"
-#include "settled.hpp"
 
 namespace dcuop {
 

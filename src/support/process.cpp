@@ -19,6 +19,7 @@
 #include <mutex>
 #include <optional>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -81,6 +82,22 @@ Descriptor open_above(const std::filesystem::path& path, int flags) {
     cannot_start("cannot open " + path.string(), errno);
   }
   return opened;
+}
+
+/// Without a name, and read from its beginning.
+Descriptor file_of(const std::string& text) {
+  Descriptor file = above_standard_streams(::memfd_create("dcuop-input", MFD_CLOEXEC));
+  for (std::size_t done = 0; file && done < text.size();) {
+    const ssize_t count = ::write(file.get(), text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) {
+      cannot_start("cannot keep what it is to read", errno);
+    }
+    done += static_cast<std::size_t>(std::max<ssize_t>(count, 0));
+  }
+  if (!file || ::lseek(file.get(), 0, SEEK_SET) != 0) {
+    cannot_start("cannot keep what it is to read", errno);
+  }
+  return file;
 }
 
 // ---- the lifeline: one for all children of this process
@@ -204,7 +221,8 @@ class Child {
     const std::vector<char*> argv_pointers = pointers_to(argv);
     const std::vector<char*> environment_pointers = pointers_to(environment);
 
-    const Descriptor input = open_above("/dev/null", O_RDONLY);
+    const Descriptor input =
+        command_.input.empty() ? open_above("/dev/null", O_RDONLY) : file_of(command_.input);
     Pipe report = make_pipe();
     Pipe output;
     Pipe diagnostics;

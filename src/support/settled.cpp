@@ -1,4 +1,4 @@
-#include "settled.hpp"
+#include "dcuop/support/settled.hpp"
 
 #include <sys/vfs.h>
 

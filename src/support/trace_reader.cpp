@@ -45,6 +45,9 @@ void TraceReader::note(const Record& record, std::string&& path, std::string&& r
   access.was_read |= record.use == Use::open || record.use == Use::execute || record.use == Use::read_write;
   access.was_written |= writes;
   access.was_appended |= record.use == Use::append;
+  access.was_looked_up |=
+      record.use == Use::look_up || record.use == Use::identify || record.use == Use::ask_to_run;
+  access.was_identified |= record.use == Use::identify;
   access.link_was_read |= record.use == Use::read_link;
   access.may_run_was_asked |= record.use == Use::ask_to_run;
   if (!real.empty() && real != access.path) {

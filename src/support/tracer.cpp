@@ -252,6 +252,8 @@ void Tracer::note_call(pid_t process) {
   Use use = call->use;
   if (use == Use::look_up && (flags & AT_SYMLINK_NOFOLLOW) != 0) {
     use = Use::read_link;
+  } else if (use == Use::look_up && call->flags >= 0 && (flags & as_identity) != 0) {
+    use = Use::identify;
   } else if (use == Use::ask_to_run && (flags & X_OK) == 0) {
     use = Use::look_up;
   }

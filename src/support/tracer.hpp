@@ -11,6 +11,7 @@ namespace dcuop::tracing {
 
 enum class Use : std::uint8_t {
   look_up,    ///< stat, access
+  identify,   ///< stat whose times will be compared: as_identity of file_status.hpp
   ask_to_run, ///< access(2) for X_OK
   read_link,  ///< readlink; lstat too
   open,       ///< for reading; of a directory: its names

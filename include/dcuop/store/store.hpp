@@ -143,6 +143,12 @@ class Store {
   [[nodiscard]] bool read_only() const { return read_only_; }
   /// Of this host.
   [[nodiscard]] const std::filesystem::path& memo_directory() const { return memo_directory_; }
+  /// Answers that processes recall without dcuop: recall/layout.hpp. Of all hosts: one is in what is asked.
+  [[nodiscard]] std::filesystem::path answer_directory() const;
+  /// Touched at each use of an entry, as far as a minute tells apart; of what was never used it is not there.
+  [[nodiscard]] std::filesystem::path use_stamp(Shelf shelf, const Digest& key) const;
+  /// What hits write: when entries were used, how often, and memos, which hold as long as other files do.
+  [[nodiscard]] std::vector<std::filesystem::path> written_by_hits() const;
 
   // Index ---------------------------------------------------------------------------------------------------
   /// Newest first; records that cannot be read are left out.

@@ -3,13 +3,35 @@
 
 #include <initializer_list>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace dcuop {
+
+/// What was asked of an environment: all that what was worked out from it depends on. Thread-safe.
+class AskedVariables {
+ public:
+  void note_name(std::string_view name);
+  void note_prefix(std::string_view prefix);
+  void note_all();
+
+  struct Asked {
+    std::set<std::string> names;
+    std::set<std::string> prefixes; ///< which names begin so, and their values
+    bool all = false;               ///< it was handed to a process
+  };
+  [[nodiscard]] Asked taken() const;
+
+ private:
+  mutable std::mutex mutex_;
+  Asked asked_;
+};
 
 class Environment {
  public:
@@ -27,15 +49,19 @@ class Environment {
   void set(std::string name, std::string value) { variables_[std::move(name)] = std::move(value); }
   void unset(const std::string& name) { variables_.erase(name); }
 
-  [[nodiscard]] const std::map<std::string, std::string>& variables() const { return variables_; }
+  [[nodiscard]] std::map<std::string, std::string> starting_with(std::string_view prefix) const;
   /// "NAME=value" lines, as execve(2) takes them.
   [[nodiscard]] std::vector<std::string> as_lines() const;
   /// The first executable regular file `name` on this PATH (absolute entries alone: the directory one stands
   /// in chooses no program); `name` itself when it holds a slash and is one.
   [[nodiscard]] std::optional<std::string> find_program(std::string_view name) const;
 
+  /// From now on what is asked of this one, and of its copies, is noted in `asked`.
+  void note_in(std::shared_ptr<AskedVariables> asked) { asked_ = std::move(asked); }
+
  private:
   std::map<std::string, std::string> variables_;
+  std::shared_ptr<AskedVariables> asked_; ///< nullptr: nobody wants to know
 };
 
 } // namespace dcuop

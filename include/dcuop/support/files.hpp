@@ -31,6 +31,9 @@ struct FileIdentity {
 /// Follows symbolic links; nullopt when there is nothing there (or no permission to know).
 [[nodiscard]] std::optional<FileIdentity> identity_of(const fs::path& path);
 
+/// Of what the path itself names: a link's own. nullopt as above.
+[[nodiscard]] std::optional<FileIdentity> link_identity_of(const fs::path& path);
+
 /// The content of a regular file (of /proc and /sys too); nullopt when it is none or cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const fs::path& path);
 /// The first `limit` bytes at most.

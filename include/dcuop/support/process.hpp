@@ -24,6 +24,8 @@ struct FileAccess {
   bool was_written = false;  ///< made, written, renamed or removed, or an attempt at that
   bool was_appended = false; ///< as a log is
   bool was_asked_first = false;      ///< the first time it was read or looked up, not written
+  bool was_looked_up = false;        ///< stat(2), access(2)
+  bool was_identified = false;       ///< stat(2) by dcuop itself, which will compare the times
   bool link_was_read = false;        ///< readlink(2), lstat(2)
   bool may_run_was_asked = false;    ///< access(2) for X_OK
   std::optional<FileIdentity> first; ///< what was there at the first time; nullopt: nothing
@@ -47,6 +49,7 @@ struct Command {
   std::optional<std::chrono::milliseconds> limit; ///< wall time after which the tree is killed
   std::filesystem::path
       output_file; ///< when set, stdout and stderr go there (it is emptied first), interleaved
+  std::string input;                              ///< what it reads from stdin
   bool trace =
       false; ///< ask for ProcessResult::accesses. The tree cannot gain privileges then (setuid programs)
 };
@@ -69,7 +72,7 @@ struct ProcessResult {
 class ProcessRunner {
  public:
   virtual ~ProcessRunner() = default;
-  /// Runs to the end, and ends what the child left running behind it. stdin is /dev/null. Thread-safe. Never
+  /// Runs to the end, and ends what the child left running behind it. Thread-safe. Never
   /// throws for what the child does.
   [[nodiscard]] virtual ProcessResult run(const Command& command) = 0;
 };

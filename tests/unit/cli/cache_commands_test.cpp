@@ -76,7 +76,8 @@ class CacheCommandsTest : public ::testing::Test {
     Terminal terminal(environment_, {false, false, wants_json});
     const Config config = Config::load(environment_, {});
     SystemProcessRunner processes;
-    Context context{environment_, base_, processes, terminal, config, nullptr, nullptr};
+    Context context{environment_, base_, processes, terminal, config, std::make_shared<AskedVariables>(),
+                    {},           {},    nullptr,   nullptr};
     Answer answer;
     ::testing::internal::CaptureStdout();
     try {

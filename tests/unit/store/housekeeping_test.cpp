@@ -286,6 +286,28 @@ TEST_F(HousekeepingTest, a_damaged_counter_counts_from_zero) {
   }
 }
 
+TEST_F(HousekeepingTest, hits_that_were_recalled_count_before_and_after_they_are_folded) {
+  Store store = open();
+  record_event(store, Event::hit, std::chrono::milliseconds(7));
+  write(answered_file(store), "100\n20\nnonsense\n3"); // the last was torn, and is a number all the same
+  EXPECT_EQ(totals(store).hits, 4U);
+  EXPECT_EQ(totals(store).saved, std::chrono::milliseconds(130));
+  fold_answered(store);
+  EXPECT_TRUE(fs::exists(answered_file(store))) << "too small to be worth it";
+
+  std::string many;
+  for (int i = 0; i < 300'000; ++i) {
+    many += "1000\n";
+  }
+  write(answered_file(store), many);
+  const Totals before = totals(store);
+  EXPECT_EQ(before.hits, 300'001U);
+  (void)store.prune_leftovers(std::chrono::hours(1));
+  EXPECT_FALSE(fs::exists(answered_file(store)));
+  EXPECT_EQ(totals(store).hits, before.hits);
+  EXPECT_EQ(totals(store).saved, before.saved);
+}
+
 TEST_F(HousekeepingTest, placed_files_stay_while_an_entry_is_theirs) {
   Store store = open();
   const std::map<std::string, std::string> files = {{"main.cpp", "int f();"}, {"include/x.h", ""}};

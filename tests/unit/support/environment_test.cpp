@@ -72,5 +72,23 @@ TEST_F(FindProgram, TakesAPathAsItIs) {
   EXPECT_FALSE(Environment({{"PATH", directory_.path().string()}}).find_program(""));
 }
 
+TEST(Asked, NotesWhatIsAskedOfCopiesToo) {
+  Environment environment({{"A", "1"}, {"B_1", "2"}, {"B_2", "3"}, {"C", "4"}});
+  EXPECT_EQ(environment.get("C"), "4");
+  const auto asked = std::make_shared<AskedVariables>();
+  environment.note_in(asked);
+  Environment copy = environment;
+  copy.set("A", "5");
+  EXPECT_EQ(copy.get("A"), "5");
+  EXPECT_FALSE(environment.get_nonempty("MISSING"));
+  const std::map<std::string, std::string> expected = {{"B_1", "2"}, {"B_2", "3"}};
+  EXPECT_EQ(environment.starting_with("B_"), expected);
+  EXPECT_EQ(asked->taken().names, (std::set<std::string>{"A", "MISSING"}));
+  EXPECT_EQ(asked->taken().prefixes, (std::set<std::string>{"B_"}));
+  EXPECT_FALSE(asked->taken().all);
+  EXPECT_EQ(environment.as_lines().size(), 4U);
+  EXPECT_TRUE(asked->taken().all);
+}
+
 } // namespace
 } // namespace dcuop

@@ -15,6 +15,7 @@ namespace dcuop {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 using testing::HasSubstr;
 
 Command shell(const std::string& script) {
@@ -66,6 +67,15 @@ TEST_F(Process, StartsInTheWorkingDirectory) {
   EXPECT_EQ(result.exit_code, 127);
   EXPECT_EQ(result.diagnostics,
             "cannot enter " + (directory_ / "none").string() + ": No such file or directory");
+}
+
+TEST_F(Process, ReadsItsInputToTheEnd) {
+  Command command = shell("cat | wc -c");
+  command.input = std::string(200'000, 'x');
+  EXPECT_EQ(run(command).output, "200000\n");
+  command = shell("cat");
+  command.input = "a\0b\n"s;
+  EXPECT_EQ(run(command).output, "a\0b\n"s);
 }
 
 TEST_F(Process, ReadsNothing) {

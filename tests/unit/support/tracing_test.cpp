@@ -164,6 +164,16 @@ TEST_F(Tracing, TheProcessesOwnDirectoryInProc) {
   EXPECT_TRUE(find(result, "file")->is_relative);
 }
 
+TEST_F(Tracing, TellsAnIdentityFromALook) {
+  directory_.write("compared", "1");
+  directory_.write("looked-at", "1");
+  // stat(1) asks with AT_NO_AUTOMOUNT, as identity_of() does.
+  const ProcessResult result = shell("stat -L compared; [ -e looked-at ]");
+  ASSERT_TRUE(result.trace);
+  EXPECT_TRUE(find(result, "compared")->was_identified && find(result, "compared")->was_looked_up);
+  EXPECT_TRUE(!find(result, "looked-at")->was_identified && find(result, "looked-at")->was_looked_up);
+}
+
 TEST_F(Tracing, WritesThatAreNone) {
   directory_.write("lock", "1");
   const ProcessResult result = shell("flock lock true; cat <>lock; echo >> log; : > made");
