@@ -48,8 +48,8 @@ struct Command {
   Environment environment;                        ///< the whole of it; nothing is inherited
   std::optional<std::chrono::milliseconds> limit; ///< wall time after which the tree is killed
   std::filesystem::path
-      output_file; ///< when set, stdout and stderr go there (it is emptied first), interleaved
-  std::string input;                              ///< what it reads from stdin
+      output_file;   ///< when set, stdout and stderr go there (it is emptied first), interleaved
+  std::string input; ///< what it reads from stdin
   bool trace =
       false; ///< ask for ProcessResult::accesses. The tree cannot gain privileges then (setuid programs)
 };
