@@ -337,7 +337,7 @@ void OpBuild::keep_privately(const Digest& key, store::PrivateDirectory director
 
 /// Compile time is kept with the entry: every later hit saves it.
 std::string OpBuild::facts_with_time() const {
-  nlohmann::json facts = nlohmann::json::parse(request_.facts_json);
+  nlohmann::json facts = json_from(request_.facts_json);
   std::chrono::milliseconds compiled{0};
   for (const UnitResult& unit : result_.units) {
     compiled += unit.wall;

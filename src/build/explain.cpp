@@ -7,6 +7,7 @@
 
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 
 namespace dcuop::build {
@@ -18,7 +19,7 @@ constexpr std::size_t candidates = 16; ///< of the newest; older ones are rarely
 std::optional<key::Components> components_of(const store::Entry& entry) {
   try {
     const std::string text = read_file(entry.directory / "components.json").value_or("");
-    return key::components_from_json(nlohmann::json::parse(text));
+    return key::components_from_json(json_from(text));
   } catch (const nlohmann::json::exception& fault) {
     log_debug(entry.directory.string() + ": " + fault.what());
   } catch (const Error& fault) {

@@ -95,7 +95,7 @@ class ObjectFinder {
 
 /// As an entry's, with the unit's own request: `clean` asks of both whether an origin would still ask for it.
 std::string facts_of(const key::Request& request, const key::UnitRequest& unit) {
-  nlohmann::json facts = nlohmann::json::parse(request.facts_json);
+  nlohmann::json facts = json_from(request.facts_json);
   facts["unit"] = unit.name();
   facts["request"] = unit.request.hex();
   return json_text(facts);
@@ -161,7 +161,7 @@ std::string cost_name(const key::Request& request, const std::string& unit) {
 } // namespace
 
 CostBook::CostBook(fs::path file) : file_(std::move(file)) {
-  const nlohmann::json document = nlohmann::json::parse(read_file(file_).value_or(""), nullptr, false);
+  const nlohmann::json document = json_or_discarded(read_file(file_).value_or(""));
   if (!document.is_object()) {
     return;
   }

@@ -4,6 +4,7 @@
 
 #include "dcuop/op/manifest.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/process.hpp"
 
@@ -34,7 +35,7 @@ std::string argument_of(const std::string& name, const fs::path& directory, cons
 
 /// Of an op that a program described: from the Python file that did.
 std::string program_of(const std::string& description) {
-  const auto value = nlohmann::json::parse(description, nullptr, false);
+  const auto value = json_or_discarded(description);
   if (!value.is_object() || !value.contains("label") || !value["label"].is_string()) {
     return {};
   }
@@ -47,7 +48,7 @@ std::string program_of(const std::string& description) {
 
 /// Where the builder noted that the op is.
 std::string noted_origin(const store::Entry& entry) {
-  const auto facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  const auto facts = json_or_discarded(entry.facts_json);
   const bool there = facts.is_object() && facts.contains("origin") && facts["origin"].is_string();
   return there ? facts["origin"].get<std::string>() : std::string{};
 }

@@ -12,6 +12,7 @@
 #include "build_view.hpp"
 #include "dcuop/store/prune.hpp"
 #include "dcuop/store/statistics.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/text.hpp"
 #include "detached.hpp"
@@ -210,7 +211,7 @@ ExitCode Built::exit_code() const {
 }
 
 std::chrono::milliseconds compile_time_of(const store::Entry& entry) {
-  const nlohmann::json facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  const nlohmann::json facts = json_or_discarded(entry.facts_json);
   return std::chrono::milliseconds(facts.is_object() ? facts.value("compile_ms", std::int64_t{0}) : 0);
 }
 

@@ -68,7 +68,7 @@ store::Entry newest_entry(Context& context, const op::Op& op) {
 /// What the builder kept beside the artifact.
 void take_record(const store::Entry& entry, doctor::Question& question) {
   question.module_name = entry.name;
-  const auto facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  const auto facts = json_or_discarded(entry.facts_json);
   const auto text = [&facts](const char* name) {
     const bool there = facts.is_object() && facts.contains(name) && facts[name].is_string();
     return there ? facts[name].get<std::string>() : std::string{};

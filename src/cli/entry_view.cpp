@@ -19,7 +19,7 @@ using nlohmann::json;
 using std::chrono::system_clock;
 
 json parsed_facts(const store::Entry& entry) {
-  json facts = json::parse(entry.facts_json, nullptr, false);
+  json facts = json_or_discarded(entry.facts_json);
   return facts.is_object() ? facts : json::object();
 }
 

@@ -43,7 +43,7 @@ struct Noted {
 
 Noted noted_in(const std::string& facts_json) {
   Noted noted;
-  const json facts = json::parse(facts_json, nullptr, false);
+  const json facts = json_or_discarded(facts_json);
   if (!facts.is_object()) {
     return noted;
   }
@@ -121,7 +121,7 @@ std::optional<std::string> changed_input(const store::Entry& entry, const key::P
 /// Why the origin asks for something else now.
 std::string changed_component(const store::Entry& entry, const key::Request& request) {
   try {
-    const json document = json::parse(read_file(entry.directory / "components.json").value_or(""));
+    const json document = json_from(read_file(entry.directory / "components.json").value_or(""));
     const std::string summary =
         key::summary(key::compare_components(key::components_from_json(document), request.components));
     if (!summary.empty()) {

@@ -129,7 +129,7 @@ std::string to_json_text(const InputSet& set) {
 
 std::optional<InputSet> input_set_from_json_text(const std::string& text) {
   try {
-    return input_set_from(json::parse(text));
+    return input_set_from(json_from(text));
   } catch (const json::exception&) {
     return std::nullopt;
   } catch (const std::invalid_argument&) { // not a digest, no question

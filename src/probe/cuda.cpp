@@ -231,7 +231,7 @@ std::string memo_text(const CudaCompiler& cuda) {
 
 std::optional<CudaCompiler> cuda_from(const std::string& text) {
   try {
-    const json value = json::parse(text);
+    const json value = json_from(text);
     CudaCompiler cuda;
     cuda.compiler.version = value.at("version").get<std::string>();
     for (const json& directory : value.at("include_dirs")) {
@@ -348,7 +348,7 @@ std::string memo_text(const Inspected& inspected) {
 
 std::optional<Inspected> inspected_from(const std::string& text) {
   try {
-    const json value = json::parse(text);
+    const json value = json_from(text);
     std::optional<Toolchain> toolchain = toolchain_from(value.at("toolchain").get<std::string>());
     return toolchain ? std::optional(Inspected{std::move(*toolchain),
                                                unescaped_bytes(value.at("path").get<std::string>()),

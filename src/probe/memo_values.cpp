@@ -56,7 +56,7 @@ std::string memo_text(const CompilerFacts& facts) {
 
 std::optional<CompilerFacts> compiler_facts_from(const std::string& text) {
   try {
-    const auto value = json::parse(text);
+    const auto value = json_from(text);
     return CompilerFacts{family_named(value.at("family").get<std::string>()),
                          value.at("version").get<std::string>(), value.at("version_line").get<std::string>(),
                          value.at("target").get<std::string>(),
@@ -78,7 +78,7 @@ std::string memo_text(const Toolchain& toolchain) {
 
 std::optional<Toolchain> toolchain_from(const std::string& text) {
   try {
-    const auto value = json::parse(text);
+    const auto value = json_from(text);
     Toolchain toolchain;
     for (const auto& file : value.at("files")) {
       toolchain.files.push_back({file.at(0).get<std::string>(),

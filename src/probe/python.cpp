@@ -219,7 +219,7 @@ std::string ask(const Machine& machine, const Choice& choice) {
   }
   const std::vector<std::string> lines = split(result.output, '\n');
   std::string last = lines.empty() ? "" : lines.back();
-  const json facts = json::parse(last, nullptr, false);
+  const json facts = json_or_discarded(last);
   if (!facts.is_object() || !facts.contains("search_path") || !facts.contains("modules")) {
     fail(choice, "does not answer as a Python 3", result);
   }
@@ -271,7 +271,7 @@ void add_pyenv_files(const Machine& machine, const Choice& choice, std::vector<f
 /// people work in them (PYTHONPATH).
 std::vector<fs::path> witnesses_of(const Machine& machine, const Choice& choice, Kind kind,
                                    const std::string& answer) {
-  const json facts = json::parse(answer);
+  const json facts = json_from(answer);
   std::vector<fs::path> witnesses = {choice.path};
   fs::path program = choice.path;
   if (kind == Kind::pyenv_shim) {
@@ -296,7 +296,7 @@ std::vector<fs::path> witnesses_of(const Machine& machine, const Choice& choice,
 }
 
 Python python_from(const std::string& answer, const Choice& choice, Kind kind) {
-  const json facts = json::parse(answer);
+  const json facts = json_from(answer);
   const auto text = [&](const char* key) { return facts.value(key, std::string()); };
   Python python;
   const std::string executable = text("executable");

@@ -406,7 +406,7 @@ Answer read_torch(const Machine& machine, const Python& python, const fs::path& 
 }
 
 Torch torch_from(const std::string& answer) {
-  const json facts = json::parse(answer);
+  const json facts = json_from(answer);
   const auto text = [&](const char* key) { return facts.at(key).get<std::string>(); };
   const auto paths = [&](const char* key) {
     std::vector<fs::path> list;

@@ -7,6 +7,7 @@
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/log.hpp"
 #include "host.hpp"
 #include "layout.hpp"
@@ -79,7 +80,7 @@ std::optional<BuildLock> Store::try_lock_build(const Digest& request, const std:
 
 std::optional<Holder> Store::build_holder(const Digest& request) const {
   const std::optional<std::string> text = read_file(Layout(root_).holder(request));
-  return text ? holder_from(json::parse(*text, nullptr, false)) : std::nullopt;
+  return text ? holder_from(json_or_discarded(*text)) : std::nullopt;
 }
 
 BuildLock::BuildLock(std::optional<FileLock> lock, fs::path holder_file)

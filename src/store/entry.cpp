@@ -124,7 +124,7 @@ std::optional<Manifest> parsed_manifest(const std::string& text, Shelf shelf, co
 } // namespace
 
 std::string manifest_text(Shelf shelf, const Digest& key, const Manifest& manifest) {
-  const json facts = json::parse(manifest.facts_json, nullptr, false);
+  const json facts = json_or_discarded(manifest.facts_json);
   if (!facts.is_object()) {
     throw Error(ExitCode::failed, "the facts of " + manifest.name + " are not a JSON object");
   }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/text.hpp"
 #include "entry.hpp"
 #include "layout.hpp"
@@ -20,7 +21,7 @@ using std::chrono::system_clock;
 /// The builder's note of the op directory: all that objects have, and what is left of an entry whose origin
 /// could not be recorded.
 std::optional<fs::path> origin_in_facts(const Entry& entry) {
-  const nlohmann::json facts = nlohmann::json::parse(entry.facts_json, nullptr, false);
+  const nlohmann::json facts = json_or_discarded(entry.facts_json);
   if (!facts.is_object() || !facts.contains("origin") || !facts["origin"].is_string()) {
     return std::nullopt;
   }

@@ -68,8 +68,7 @@ std::optional<Failure> Store::last_failure(const Digest& request) const {
   const fs::path directory = Layout(root_).failure(request);
   const std::optional<std::string> text = read_file(directory / error_file);
   const std::optional<std::string_view> payload = text ? unseal(place_of(request), *text) : std::nullopt;
-  std::optional<Failure> failure =
-      payload ? failure_from(json::parse(*payload, nullptr, false)) : std::nullopt;
+  std::optional<Failure> failure = payload ? failure_from(json_or_discarded(*payload)) : std::nullopt;
   if (failure && identity_of(directory / log_file)) {
     failure->log = directory / log_file;
   }

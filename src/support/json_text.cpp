@@ -26,6 +26,14 @@ std::string json_text(const nlohmann::json& document, int indent) {
   return document.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+json json_from(std::string_view text) {
+  return json::parse(text);
+}
+
+json json_or_discarded(std::string_view text) {
+  return json::parse(text, nullptr, false);
+}
+
 json shallow_json(std::string_view text) {
   struct TooDeep {};
   const auto within = [](int depth, json::parse_event_t /*event*/, const json& /*value*/) {

@@ -12,6 +12,11 @@ namespace dcuop {
 /// For people and other programs: what is no UTF-8 becomes U+FFFD. One line when `indent` is negative.
 [[nodiscard]] std::string json_text(const nlohmann::json& document, int indent = -1);
 
+/// What is read by these two costs no file its own copy of nlohmann's parser, three seconds of compiling. The first
+/// throws nlohmann::json::exception for what is no JSON, the second returns a discarded value.
+[[nodiscard]] nlohmann::json json_from(std::string_view text);
+[[nodiscard]] nlohmann::json json_or_discarded(std::string_view text);
+
 /// For a text whose parts json_text() will write again, which goes down by recursion. A discarded value for what is
 /// no JSON, or more than a hundred arrays and objects in one another.
 [[nodiscard]] nlohmann::json shallow_json(std::string_view text);
