@@ -1,9 +1,11 @@
 // ge:          super_kernel/src/jit/superkernel/super_kernel_op_infos.py (get_finale_type_and_block_num and what it calls)
-// npugraph_ex: super_kernel/src/aot/sk_task_builder.cpp (GenEntryInfo), sk_scope_split.cpp (ScheModeKernelSplitPass)
+// npugraph_ex: super_kernel/src/aot/sk_task_builder.cpp (GenEntryInfo), sk_scope_split.cpp (InitialScopeSplitPass,
+//              ScheModeKernelSplitPass)
 // of https://github.com/mirror-cann/graph-autofusion: sources, promised by no documentation.
 #include "launch.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace dcuop::superkernel {
@@ -213,6 +215,62 @@ std::vector<Segment> in_order(const Scope& scope, const Options& options) {
   return segments;
 }
 
+/// npugraph_ex takes from every stream what can go on, until each is at an operator that cannot be fused or waits for one.
+/// An operator's level says which SuperKernel it is in, or before which it runs by itself.
+std::vector<std::size_t> levels_of(const Scope& scope) {
+  std::vector<std::size_t> levels(scope.operators.size(), 0);
+  std::map<std::int64_t, std::size_t> last;   // of a stream
+  std::map<std::string, std::size_t> senders; // of an event
+  for (std::size_t index = 0; index < levels.size(); ++index) {
+    const Operator& op = scope.operators[index];
+    const auto comes_behind = [&](std::size_t sooner) {
+      const bool ends_kernel = is_fusible(scope, scope.operators[sooner]) && !is_fusible(scope, op);
+      levels[index] = std::max(levels[index], levels[sooner] + (ends_kernel ? 1 : 0));
+    };
+    if (const auto before = last.find(op.stream); before != last.end()) {
+      comes_behind(before->second);
+    }
+    for (const std::string& event : op.receives) {
+      if (const auto sender = senders.find(event); sender != senders.end()) {
+        comes_behind(sender->second);
+      }
+    }
+    last[op.stream] = index;
+    for (const std::string& event : op.sends) {
+      senders.emplace(event, index);
+    }
+  }
+  return levels;
+}
+
+std::vector<Segment> by_stream(const Scope& scope) {
+  const std::vector<std::size_t> levels = levels_of(scope);
+  const std::size_t count = levels.empty() ? 0 : *std::max_element(levels.begin(), levels.end()) + 1;
+  std::vector<Segment> segments;
+  for (std::size_t level = 0; level < count; ++level) {
+    Segment fused;
+    for (std::size_t index = 0; index < levels.size(); ++index) {
+      if (levels[index] != level) {
+        continue;
+      }
+      if (is_fusible(scope, scope.operators[index])) {
+        fused.operators.push_back(index);
+      } else {
+        segments.push_back(Segment{});
+        segments.back().operators = {index};
+        segments.back().is_fused = false;
+      }
+    }
+    if (!fused.operators.empty()) {
+      segments.push_back(std::move(fused));
+    }
+  }
+  for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
+    segments[i].ended_by = Segment::Why::unfusible;
+  }
+  return segments;
+}
+
 bool in_two_streams(const Scope& scope, const Segment& segment) {
   const std::int64_t first = scope.operators[segment.operators.front()].stream;
   return std::any_of(segment.operators.begin(), segment.operators.end(),
@@ -284,8 +342,9 @@ bool has_barrier(const Scope& scope, const Options& options, const Segment& segm
 std::vector<Segment> segments_of(const Scope& scope, const Options& options,
                                  std::vector<BuildError>& errors) {
   std::vector<Segment> segments;
-  for (const Segment& part : in_order(scope, options)) {
-    if (scope.backend == Backend::npugraph_ex && part.is_fused && !options.each_at_full) {
+  const bool goes_by_stream = scope.backend == Backend::npugraph_ex && !options.each_at_full;
+  for (const Segment& part : goes_by_stream ? by_stream(scope) : in_order(scope, options)) {
+    if (goes_by_stream && part.is_fused) {
       for (Segment& piece : BatchModeSplit(scope).run(part)) {
         segments.push_back(std::move(piece));
       }

@@ -1,6 +1,7 @@
 #include "simulate_shape.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 namespace dcuop::superkernel {
@@ -122,6 +123,52 @@ bool joins(const Scope& scope, const Options& options, const Kernel& kernel, std
   return scope.backend == Backend::ge || may_share(scope, together);
 }
 
+/// Whether nothing that is left must run before the operator.
+bool is_free(const Scope& scope, const std::set<std::size_t>& left, std::size_t index) {
+  const Operator& op = scope.operators[index];
+  return std::none_of(left.begin(), left.lower_bound(index), [&](std::size_t other) {
+    const Operator& sooner = scope.operators[other];
+    return sooner.stream == op.stream ||
+           std::any_of(op.receives.begin(), op.receives.end(),
+                       [&](const std::string& event) { return sooner.sends.count(event) != 0; });
+  });
+}
+
+/// What npugraph_ex walks along the streams for one kernel: all that cannot be fused and can run, each by itself; then
+/// all that can be fused and can run.
+std::vector<std::vector<std::size_t>> walks_of(const Scope& scope) {
+  std::set<std::size_t> left;
+  for (std::size_t index = 0; index < scope.operators.size(); ++index) {
+    left.insert(index);
+  }
+  std::vector<std::vector<std::size_t>> walks;
+  const auto next = [&](bool apart) {
+    return std::find_if(left.begin(), left.end(), [&](std::size_t index) {
+      return stays_apart(scope, scope.operators[index]) == apart && is_free(scope, left, index);
+    });
+  };
+  while (!left.empty()) {
+    for (auto index = next(true); index != left.end(); index = next(true)) {
+      walks.push_back({*index});
+      left.erase(index);
+    }
+    std::vector<std::size_t> together;
+    for (auto index = next(false); index != left.end(); index = next(false)) {
+      together.push_back(*index);
+      left.erase(index);
+    }
+    walks.push_back(std::move(together));
+  }
+  return walks;
+}
+
+/// ge goes along the graph.
+std::vector<std::vector<std::size_t>> whole(const Scope& scope) {
+  std::vector<std::size_t> all(scope.operators.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return {all};
+}
+
 } // namespace
 
 Layout layout_of(const Scope& scope, const Operator& op, bool is_fused) {
@@ -143,12 +190,15 @@ Layout layout_of(const Scope& scope, const Operator& op, bool is_fused) {
 
 std::vector<Kernel> kernels_of(const Scope& scope, const Options& options) {
   std::vector<Kernel> kernels;
-  for (std::size_t index = 0; index < scope.operators.size(); ++index) {
-    if (kernels.empty() || !joins(scope, options, kernels.back(), index)) {
-      kernels.push_back({});
-      kernels.back().is_fused = !stays_apart(scope, scope.operators[index]);
+  const bool walks = scope.backend == Backend::npugraph_ex && !options.each_at_full;
+  for (const std::vector<std::size_t>& walk : walks ? walks_of(scope) : whole(scope)) {
+    for (const std::size_t index : walk) {
+      if (index == walk.front() || !joins(scope, options, kernels.back(), index)) {
+        kernels.push_back({});
+        kernels.back().is_fused = !stays_apart(scope, scope.operators[index]);
+      }
+      kernels.back().operators.push_back(index);
     }
-    kernels.back().operators.push_back(index);
   }
   for (Kernel& kernel : kernels) {
     std::vector<Layout> layouts;

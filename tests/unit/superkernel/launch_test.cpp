@@ -160,6 +160,33 @@ TEST(Split, AtAnOperatorThatCannotBeFused) {
   EXPECT_EQ(judgement.segments[2].launch.aiv, 3U) << "not 8: that is another kernel";
 }
 
+Operator on_stream(Operator op, std::int64_t stream) {
+  op.stream = stream;
+  return op;
+}
+
+/// Stream by stream: one that is at an operator that cannot be fused does not hold the others up.
+TEST(Split, NpugraphExGoesOnWithTheOtherStreams) {
+  Operator cpu = on_stream(aiv("cpu", 1), 1);
+  cpu.task = Task::unfusible;
+  const std::vector<Operator> operators = {aiv("a", 4), cpu, aiv("b", 30), on_stream(aiv("c", 2), 1)};
+  const Judgement judgement = judge(on_npugraph_ex(a_scope(operators)));
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope(operators))), ElementsAre(ElementsAre(1), ElementsAre(0, 2, 3)))
+      << "cpu is the first of its stream: it runs before";
+  EXPECT_EQ(judgement.segments[1].launch.aiv, 30U);
+  EXPECT_THAT(kernels(a_scope(operators)), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2, 3)));
+
+  std::vector<Operator> behind = operators;
+  behind.insert(behind.begin(), on_stream(aiv("first", 8), 1));
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope(behind))),
+              ElementsAre(ElementsAre(0, 1, 3), ElementsAre(2), ElementsAre(4)));
+  behind[2].sends.insert("e");
+  behind[3].receives.insert("e");
+  EXPECT_THAT(kernels(on_npugraph_ex(a_scope(behind))),
+              ElementsAre(ElementsAre(0, 1), ElementsAre(2), ElementsAre(3, 4)))
+      << "b waits for cpu";
+}
+
 Operator batch(Operator op) {
   op.batch_mode = true;
   return op;
