@@ -219,6 +219,25 @@ constexpr Rule table[] = {
      .fixes = {"DataCacheCleanAndInvalid in the operator, which every version obeys",
                "在算子内调用 DataCacheCleanAndInvalid，所有版本都遵从"},
      .references = OPTION_TABLE "\n" OPERATOR_SOURCE},
+    {.id = "DCU835",
+     .severity = Severity::warning,
+     .name = "superkernel-dynamic-half",
+     .title = {"A tiling-sink vector operator beside cube cores is entered by half of the vector cores.",
+               "与 Cube 核一起启动的 Tiling 下沉 Vector 算子只有一半 Vector 核进入。"},
+     .summary = {"{entering} of {launched} vector cores enter it, whatever its tiling gives",
+                 "无论其 tiling 给出多少块，{launched} 个 Vector 核中只有 {entering} 个进入"},
+     .cause = {"{op} is a tiling-sink vector operator in a 1:2 launch: {entering} of {launched} vector cores "
+               "enter it, and what its tiling gives to further blocks nobody computes",
+               "{op} 是 1:2 启动下的 Tiling 下沉 Vector 算子：{launched} 个 Vector 核中只有 {entering} "
+               "个进入，tiling 分给其余块的工作无人执行"},
+     .how = {"The generated guard compares GetBlockIdx(), which counts vector cores, with the blocks of the "
+             "SuperKernel. Sources of July 2026, which no documentation promises.",
+             "生成的条件把 GetBlockIdx()（按 Vector 核计）与 SuperKernel 的块数比较。依据 2026 年 7 "
+             "月的源码，文档并未承诺。"},
+     .causes = {"a cube or MIX operator in the same scope", "同一 scope 中有 Cube 或 MIX 算子"},
+     .fixes = {"a scope of its own\nin its tiling no more blocks than the SuperKernel has",
+               "单独放入一个 scope\n其 tiling 给出的块数不超过 SuperKernel 的块数"},
+     .references = OPERATOR_SOURCE},
 };
 
 } // namespace

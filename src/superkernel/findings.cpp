@@ -256,6 +256,7 @@ class Findings {
       locate(finding, op);
       found_.push_back(std::move(finding));
     }
+    add_half_entered(op);
     const bool has_calls = op.set_next != Call::none || op.wait_previous != Call::none;
     const std::size_t index = static_cast<std::size_t>(&op - scope_.operators.data());
     const Segment& segment = judgement_.segments[judgement_.operators[index].segment];
@@ -264,6 +265,22 @@ class Findings {
       put(values, "problem", idle_text(segment));
       Finding finding = finding::make_finding("DCU833", values);
       locate(finding, op);
+      found_.push_back(std::move(finding));
+    }
+  }
+
+  void add_half_entered(const Operator& op) {
+    const std::size_t index = static_cast<std::size_t>(&op - scope_.operators.data());
+    const Verdict& verdict = judgement_.operators[index];
+    const Segment& segment = judgement_.segments[verdict.segment];
+    const bool is_vector_sink = op.task == Task::tiling_sink && !uses(op.type, Side::aic);
+    if (is_vector_sink && segment.is_fused && verdict.aiv < segment.launch.aiv) {
+      Finding finding = finding::make_finding("DCU835", {{"op", op.name},
+                                                         {"entering", std::to_string(verdict.aiv)},
+                                                         {"launched", std::to_string(segment.launch.aiv)}});
+      locate(finding, op);
+      finding.fix = "its own scope";
+      finding.chinese.fix = "单独的 scope";
       found_.push_back(std::move(finding));
     }
   }

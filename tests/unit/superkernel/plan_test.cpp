@@ -317,6 +317,19 @@ TEST(Findings, OfListsThatWorkAgainstEachOther) {
   EXPECT_THAT(rules(make_plan(a_scope({sink}))), ElementsAre("DCU834"));
 }
 
+TEST(Findings, ATilingSinkVectorOperatorBesideCubeCores) {
+  Operator sink = aiv("S", 4);
+  sink.task = Task::tiling_sink;
+  sink.relocatable_binary = true;
+  EXPECT_THAT(make_plan(a_scope({sink, aiv("b", 4)})).findings, IsEmpty()) << "all 48 enter";
+  const Plan plan = make_plan(a_scope({sink, aic("b", 4)}));
+  ASSERT_THAT(rules(plan), ElementsAre("DCU835"));
+  EXPECT_THAT(plan.findings[0].cause, HasSubstr("24 of 48 vector cores enter it"));
+  EXPECT_THAT(plan.findings[0].chinese.cause, HasSubstr("48 个 Vector 核中只有 24 个进入"));
+  EXPECT_EQ(plan.findings[0].fix, "its own scope");
+  EXPECT_FALSE(finding::has_error(plan.findings));
+}
+
 TEST(Findings, OfWhatIsNotBuilt) {
   Operator other = aic("b", 4);
   other.stream = 1;
