@@ -40,7 +40,7 @@ MODULE_SOURCE = """
 def ops(tmp_path_factory: pytest.TempPathFactory, dcuop_binary: Path) -> Dict[str, Any]:
     """Both operators, written for C++14, and an environment whose cache will hold them."""
     directory = tmp_path_factory.mktemp("torch")
-    old = {"cxx_standard": 14}
+    old = {"cxx_standard": 14, "cxx_flags": ["-O0"]}
     return {
         "library": write_op(directory / "library", sources={"op.cpp": LIBRARY_SOURCE},
                             op={"kind": "torch-library", "abi": "torch"}, build=old),
