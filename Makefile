@@ -62,10 +62,11 @@ asan:
 	@cmake --build build/asan --parallel '$(JOBS)'
 	@ctest --test-dir build/asan --parallel '$(JOBS)' --output-on-failure --progress
 
+# One worker more than processors: tests wait for locks, heartbeats and killed processes a fifth of their time.
 suites: build
 	@cmake --build build/release --parallel '$(JOBS)' --target dcuop_static
 	$(say) 'suites: build/release/dcuop with real compilers'
-	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n '$(JOBS)' --dist loadgroup tests/suites
+	@DCUOP_TEST_PYTHON='$(PYTHON)' '$(PYTHON)' -m pytest -q -n "$$(($(JOBS) + 1))" --dist loadgroup tests/suites
 
 lint: lint-format lint-tidy
 
