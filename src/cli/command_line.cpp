@@ -94,9 +94,9 @@ template Option Subcommand::option(const Text&, std::uint32_t&, const Text&) con
 template Option Subcommand::option(const Text&, std::uint64_t&, const Text&) const;
 template Option Subcommand::option(const Text&, double&, const Text&) const;
 
-Option Subcommand::text_option(const std::string& name, std::function<void(const std::string&)> take,
+Option Subcommand::text_option(const std::string& name, const std::function<void(const std::string&)>& take,
                                const std::string& meaning) const {
-  return Option(*app_->add_option_function<std::string>(name, std::move(take), meaning));
+  return Option(*app_->add_option_function<std::string>(name, take, meaning));
 }
 
 Option Subcommand::flag(const std::string& names, bool& into, const std::string& meaning) const {

@@ -64,7 +64,7 @@ class Subcommand {
   template <class Value>
   Option option(const std::string& names, Value& into, const std::string& meaning) const;
   /// An option whose text is handed over, even when it is empty: an optional string stays without a value then.
-  Option text_option(const std::string& name, std::function<void(const std::string&)> take,
+  Option text_option(const std::string& name, const std::function<void(const std::string&)>& take,
                      const std::string& meaning) const;
   Option flag(const std::string& names, bool& into, const std::string& meaning) const;
 
