@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "dcuop/support/files.hpp"
+#include "dcuop/support/text.hpp"
 #include "python_text.hpp"
 #include "sources.hpp"
 
@@ -26,7 +27,63 @@ bool is_passed_over(std::string_view text) {
          text.starts_with("*");
 }
 
-void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allowance>& into) {
+/// What looks like an allowance, and why it is none.
+struct Slip {
+  std::size_t line = 0;
+  std::string what, what_zh;
+  bool is_ascend = false; ///< it names a rule of `dcuop superkernel check`
+};
+
+struct Comments {
+  std::vector<Allowance> allowances;
+  std::vector<Slip> slips;
+};
+
+const finding::Rule* rule_called(std::string_view name) {
+  const auto& rules = finding::rules();
+  const auto rule = std::find_if(rules.begin(), rules.end(), [name](const finding::Rule& one) {
+    return one.id == name || one.name == name;
+  });
+  return rule == rules.end() ? nullptr : &*rule;
+}
+
+void add_unknown(std::size_t line, const std::string& name, Comments& into) {
+  std::vector<std::string> known;
+  for (const finding::Rule& rule : finding::rules()) {
+    known.emplace_back(rule.id);
+    known.emplace_back(rule.name);
+  }
+  const auto near = nearest(name, known);
+  into.slips.push_back(
+      {line, name + " is no rule, so it is not allowed" + (near ? "; did you mean " + *near + "?" : ""),
+       name + " 不是规则，因此没有允许任何问题" + (near ? "；是否指 " + *near + "？" : ""),
+       name.starts_with("DCU8")});
+}
+
+/// Behind "dcuop:": alow(DCU914), allow DCU914, allow(DCU914 and no end. Prose may begin so too.
+void add_slip(std::size_t line, std::string_view text, Comments& into) {
+  const auto end = std::find_if_not(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+  });
+  const std::string word(text.begin(), end);
+  std::string_view rest = text.substr(word.size());
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  const bool names_rules = rest.starts_with("DCU") || rest.starts_with("(");
+  const auto near = word == "allow" ? std::optional(word) : nearest(word, std::vector<std::string>{"allow"});
+  if (!names_rules || !near) {
+    return;
+  }
+  const bool is_ascend = contains(rest, "DCU8");
+  if (word != "allow") {
+    into.slips.push_back({line, word + " allows nothing; did you mean allow(RULE) reason?",
+                          word + " 不起作用；是否指 allow(RULE) 原因？", is_ascend});
+  } else {
+    into.slips.push_back({line, "allow has no parentheses around its rules; did you mean allow(RULE) reason?",
+                          "allow 的规则没有用括号括起；是否指 allow(RULE) 原因？", is_ascend});
+  }
+}
+
+void read_allowance(const File& file, Offset begin, Offset end, Comments& into) {
   const std::string_view comment = std::string_view(file.text).substr(begin, end - begin);
   const auto begins = comment.find("dcuop:");
   // Only what a comment begins with: prose may speak of it.
@@ -35,20 +92,24 @@ void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allo
     return;
   }
   const auto at = comment.find_first_not_of(' ', begins + std::string_view("dcuop:").size());
-  if (at == std::string_view::npos || !comment.substr(at).starts_with(keyword)) {
+  if (at == std::string_view::npos) {
     return;
   }
+  const std::size_t line = file.place(begin + static_cast<Offset>(at)).line;
   const auto close = comment.find(')', at);
-  if (close == std::string_view::npos) {
+  if (!comment.substr(at).starts_with(keyword) || close == std::string_view::npos) {
+    add_slip(line, comment.substr(at), into);
     return;
   }
   Allowance allowance;
-  allowance.line = file.place(begin + static_cast<Offset>(at)).line;
+  allowance.line = line;
   std::string rule;
   for (const char c : std::string(comment.substr(at + keyword.size(), close - at - keyword.size())) + ",") {
     if (c == ',' || c == ' ') {
-      if (!rule.empty()) {
+      if (rule_called(rule) != nullptr) {
         allowance.rules.push_back(rule);
+      } else if (!rule.empty()) {
+        add_unknown(line, rule, into);
       }
       rule.clear();
     } else {
@@ -72,7 +133,13 @@ void read_allowance(const File& file, Offset begin, Offset end, std::vector<Allo
   while (is_passed_over(file.line_text(allowance.reaches)) && allowance.reaches < file.line_starts.size()) {
     ++allowance.reaches;
   }
-  into.push_back(std::move(allowance));
+  if (!allowance.rules.empty()) {
+    into.allowances.push_back(std::move(allowance));
+  } else if (comment.substr(at + keyword.size(), close - at - keyword.size()).find_first_not_of(" ,") ==
+             std::string_view::npos) {
+    into.slips.push_back({line, "allow() names no rule; did you mean allow(RULE) reason?",
+                          "allow() 没有指明规则；是否指 allow(RULE) 原因？", false});
+  }
 }
 
 bool names(const Allowance& allowance, const finding::Finding& finding) {
@@ -93,13 +160,14 @@ bool covers(const Allowance& allowance, const finding::Finding& finding) {
 struct Allowed {
   std::filesystem::path path;
   std::vector<Allowance> all;
+  std::vector<Slip> slips;
   bool is_judged = true; ///< one that is of no use is said
   bool is_whole = false; ///< they are about the operator too, for findings that have no line
 };
 
 /// A text that is no C++ source, whose comments begin with #.
 Allowed allowed_in_text(const std::filesystem::path& path) {
-  Allowed allowed{path, {}, true, true};
+  Allowed allowed{path, {}, {}, true, true};
   File file;
   file.path = path;
   file.text = read_file(path).value_or("");
@@ -107,19 +175,25 @@ Allowed allowed_in_text(const std::filesystem::path& path) {
   for (std::size_t at = file.text.find('\n'); at != std::string::npos; at = file.text.find('\n', at + 1)) {
     file.line_starts.push_back(static_cast<Offset>(at + 1));
   }
+  Comments comments;
   for (const auto& [begin, end] : python_comments(file.text)) {
-    read_allowance(file, static_cast<Offset>(begin), static_cast<Offset>(end), allowed.all);
+    read_allowance(file, static_cast<Offset>(begin), static_cast<Offset>(end), comments);
   }
+  allowed.all = std::move(comments.allowances);
+  allowed.slips = std::move(comments.slips);
   return allowed;
 }
 
 std::vector<Allowed> allowed_in(const source::Model& model, const Request& request, Family family) {
   std::vector<Allowed> files;
   for (const auto& file : model.files()) {
-    Allowed allowed{file->path, {}, !file->is_included, false};
+    Allowed allowed{file->path, {}, {}, !file->is_included, false};
+    Comments comments;
     for (const auto& comment : file->masked.comments) {
-      read_allowance(*file, comment.begin, comment.end, allowed.all);
+      read_allowance(*file, comment.begin, comment.end, comments);
     }
+    allowed.all = std::move(comments.allowances);
+    allowed.slips = std::move(comments.slips);
     files.push_back(std::move(allowed));
   }
   if (request.release || family == Family::ascend) { // else nothing in them is judged
@@ -157,11 +231,8 @@ Allowance* allowing(std::map<std::string, Allowed*>& by_path, std::vector<Allowe
 /// `dcuop superkernel check` and `dcuop check` each leave what the other one finds alone.
 bool concerns(const Allowance& allowance, Family family) {
   return std::any_of(allowance.rules.begin(), allowance.rules.end(), [family](const std::string& name) {
-    const auto& rules = finding::rules();
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&name](const finding::Rule& one) {
-      return one.id == name || one.name == name;
-    });
-    const bool ascend = rule != rules.end() && rule->id.starts_with("DCU8");
+    const finding::Rule* rule = rule_called(name);
+    const bool ascend = rule != nullptr && rule->id.starts_with("DCU8");
     return ascend == (family == Family::ascend);
   });
 }
@@ -188,13 +259,20 @@ std::size_t apply_allowances(const source::Model& model, const Request& request,
   });
   const std::size_t allowed = before - findings.all.size();
   for (const Allowed& file : files) {
+    for (const Slip& slip : file.slips) {
+      if (file.is_judged && slip.is_ascend == (family == Family::ascend)) {
+        findings.add("DCU993", file.path, slip.line, {{"what", slip.what}, {"what:zh", slip.what_zh}});
+      }
+    }
     for (const Allowance& allowance : file.all) {
       std::string rules;
       for (const std::string& rule : allowance.rules) {
         rules += (rules.empty() ? "" : ", ") + rule;
       }
       if (allowance.used && allowance.reason.empty()) {
-        findings.add("DCU990", file.path, allowance.line, {{"rules", rules}});
+        auto& added = findings.add("DCU990", file.path, allowance.line, {{"rules", rules}});
+        added.fix = "dcuop: allow(" + rules + ") and why it is right here";
+        added.chinese.fix = "dcuop: allow(" + rules + ") 并写明此处为何正确";
       } else if (!allowance.used && file.is_judged) {
         findings.add("DCU991", file.path, allowance.line, {{"rules", rules}});
       }

@@ -63,6 +63,23 @@ KERNEL(scale)(float* x) BEGIN x[0] = 1; END)",
      .good = R"(__global__ void scale(float* x) {
   x[0] = 1;
 })"},
+    {.id = "DCU993",
+     .severity = Severity::note,
+     .name = "allowance-not-understood",
+     .title = {"A comment looks like an allowance and is none, so it allows nothing.",
+               "注释看似允许某个问题，但写法不对，因此不起作用。"},
+     .summary = {"{what}", "{what}"},
+     .cause = {"{at}: {what}", "{at}：{what}"},
+     .how = {"Comments that begin with dcuop: and a word like allow, without parentheses or with names that "
+             "are no rules.",
+             "以 dcuop: 和类似 allow 的词开头、但缺少括号或规则名不存在的注释。"},
+     .causes = {"a slip of the pen, or a rule that another version has", "笔误，或规则属于其他版本"},
+     .fixes = {"// dcuop: allow(RULE) reason; `dcuop rule` lists the rules",
+               "// dcuop: allow(RULE) 原因；`dcuop rule` 列出所有规则"},
+     .references = "",
+     .bad = R"(hipStreamSynchronize(stream); // dcuop: alow(DCU914) the count is known on the device alone)",
+     .good =
+         R"(hipStreamSynchronize(stream); // dcuop: allow(DCU914) the count is known on the device alone)"},
 };
 
 } // namespace
