@@ -97,7 +97,11 @@ class KernelCheck {
       }
     });
     if (used && !compared && !kernel.node.is_damaged() && !sized_exactly(kernel)) {
-      findings_.add("DCU916", *kernel.file, index.begin(), {{"kernel", kernel.name}, {"index", name}});
+      findings_.add("DCU916", *kernel.file, index.begin(),
+                    {{"kernel", kernel.name},
+                     {"index", name},
+                     {"what", "never compares it with a bound"},
+                     {"what:zh", "却从未与上界比较"}});
     }
   }
 
@@ -382,6 +386,7 @@ class KernelCheck {
 
 void check_kernels(const Sources& sources, Findings& findings) {
   KernelCheck(sources, findings).run();
+  check_off_by_one(sources, findings);
 }
 
 } // namespace dcuop::check

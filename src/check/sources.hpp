@@ -121,6 +121,7 @@ class Findings {
 void check_bindings(const Sources& sources, Findings& findings);
 void check_launches(const Sources& sources, Findings& findings);
 void check_kernels(const Sources& sources, Findings& findings);
+void check_off_by_one(const Sources& sources, Findings& findings);
 void check_barriers(const Sources& sources, Findings& findings);
 void check_grid(const Sources& sources, Findings& findings);
 void check_streams(const Sources& sources, Findings& findings);

@@ -150,15 +150,20 @@ C10_HIP_KERNEL_LAUNCH_CHECK();)"},
      .name = "boundary-guard-missing",
      .title = {"Threads behind the last element read and write there too.",
                "超出末尾元素的线程也会读写内存。"},
-     .summary = {"{kernel} uses {index} as an index and never compares it with a bound",
-                 "{kernel} 用 {index} 作下标，却从未与上界比较"},
-     .cause = {"{at}: {kernel} uses {index} as an index and never compares it with a bound",
-               "{at}：{kernel} 用 {index} 作下标，却从未与上界比较"},
+     .summary = {"{kernel} uses {index} as an index and {what}", "{kernel} 用 {index} 作下标，{what}"},
+     .cause = {"{at}: {kernel} uses {index} as an index and {what}",
+               "{at}：{kernel} 用 {index} 作下标，{what}"},
      .how =
          {"An index from blockIdx and threadIdx that subscripts a pointer parameter, in a kernel without any "
-          "comparison of a value that differs among threads, and no host code that demands a multiple.",
+          "comparison of a value that differs among threads, and no host code that demands a multiple; or "
+          "one that is "
+          "let in when it equals the number of elements (i <= n): a warning where that number is not seen to "
+          "be "
+          "the memory's.",
           "由 blockIdx 和 threadIdx "
-          "得到的下标用于指针参数，而核函数中没有任何随线程变化的值的比较，主机代码也没有要求整除。"},
+          "得到的下标用于指针参数，而核函数中没有任何随线程变化的值的比较，主机代码也没有要求整除；或者等于元"
+          "素个数时仍被放行（i <= "
+          "n）：无法确认该数就是内存的元素个数时为警告。"},
      .causes = {"the last block is only partly needed", "最后一个块只有一部分有用"},
      .fixes = {"if (i < n) { ... }, or a loop that strides over the grid",
                "if (i < n) { ... }，或按网格步长循环"},
