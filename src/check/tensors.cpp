@@ -13,6 +13,11 @@ bool sounds_like_a_check(std::string_view name) {
       lower, {"check", "assert", "require", "expect", "valid", "verify", "enforce", "ensure", "throw_if"});
 }
 
+/// Tensors become one object.
+bool packs(std::string_view name) {
+  return is_any_of(name, {"make_tuple", "tie", "forward_as_tuple", "make_pair"});
+}
+
 /// Takes a tensor's properties in order to make or choose something, and demands nothing.
 bool only_uses(std::string_view name) {
   return contains_any(
@@ -175,7 +180,8 @@ std::set<std::string, std::less<>> aliases_of(const Function& function, const st
                                                "initializer_list"});
         target = holds ? node.child("declarator") : Node();
         value = node.child("value");
-        if (value.is("call_expression") && !value.child("function").is("field_expression")) {
+        if (value.is("call_expression") && !value.child("function").is("field_expression") &&
+            !packs(source::last_name(value.child("function")))) {
           return; // what a function returns is another tensor, or none
         }
       }
@@ -191,48 +197,6 @@ std::set<std::string, std::less<>> aliases_of(const Function& function, const st
     changed = names.size() != before;
   }
   return names;
-}
-
-bool stores_to(const Sources& sources, const Function& function, std::size_t parameter, int depth) {
-  if (parameter >= function.parameters.size() || depth > 6) {
-    return false;
-  }
-  const source::Parameter& given = function.parameters[parameter];
-  if (given.type.find('*') == std::string::npos || contains(given.type, "const ") || given.name.empty()) {
-    return false;
-  }
-  bool stores = false;
-  function.body.each([&](Node node) {
-    Node target = node.is("assignment_expression") ? node.child("left")
-                  : node.is("update_expression")   ? node.child("argument")
-                                                   : Node();
-    if (target && (target.is("subscript_expression") || target.is("pointer_expression")) &&
-        source::base_name(target) == given.name) {
-      stores = true;
-    }
-  });
-  for (const Call& call : function.calls) {
-    for (std::size_t index = 0; index < call.arguments.size() && !stores; ++index) {
-      if (source::base_name(call.arguments[index]) != given.name) {
-        continue;
-      }
-      stores = contains(call.name, "atomic") && index == 0;
-      for (const Function* callee : sources.model.callees(call)) {
-        stores =
-            stores || stores_to(sources, *callee, source::parameter_index(call, *callee, index), depth + 1);
-      }
-    }
-  }
-  for (const LaunchSite* site : sources.launches_in(function)) {
-    for (std::size_t index = 0; index < site->arguments.size() && !stores; ++index) {
-      if (source::base_name(site->arguments[index]) == given.name) {
-        for (const Function* kernel : sources.model.named(site->kernel, site->in->file)) {
-          stores = stores || stores_to(sources, *kernel, index, depth + 1);
-        }
-      }
-    }
-  }
-  return stores;
 }
 
 /// Reads one function for one parameter.
@@ -276,7 +240,9 @@ class UseReader {
       use_.alias =
           use_.alias || (counts && is_compared(node, node.text(),
                                                {"data_ptr", "const_data_ptr", "data", "mutable_data_ptr"}));
-      find_stores(method.call);
+      use_.written = use_.written || is_stored_to(sources_, function_, method.call);
+    } else if (is_any_of(name, {"begin", "end", "cbegin", "cend"}) && method.call) {
+      pass(method.call, counts); // std::for_each(all.begin(), all.end(), check)
     } else if (contains(name, "accessor")) {
       use_.data = use_.dtype = use_.contiguity = use_.sizes = true;
     } else if (counts) {
@@ -383,6 +349,13 @@ class UseReader {
         take(uses_.of(*callee, source::parameter_index(call, *callee, index), before_), counts);
       }
     }
+    if (callees.empty() && packs(call.name)) {
+      pass(call.node, counts);
+      return;
+    }
+    if (callees.empty()) {
+      called_with(call, argument, counts);
+    }
     if (!callees.empty() || !counts) {
       return;
     }
@@ -397,6 +370,31 @@ class UseReader {
     } else if (sounds_like_a_check(call.name) &&
                !is_any_of(call.name, {"TORCH_CHECK", "AT_ASSERTM", "TORCH_INTERNAL_ASSERT"})) {
       use_.unknown_check = call.name;
+    }
+  }
+
+  /// std::for_each(&x, &x + 1, check), std::apply(check, all): what is handed over with a tensor takes it.
+  void called_with(const Call& call, Node tensor, bool counts) {
+    std::vector<const Function*> called = sources_.model.handed(call);
+    for (const Node argument : call.arguments) {
+      const Function* lambda = sources_.model.lambda(argument);
+      if (lambda != nullptr && argument != tensor) {
+        called.push_back(lambda);
+      } else if (argument.is("identifier") && argument != tensor) {
+        for (const Function* one : sources_.model.named(argument.text(), function_.file)) {
+          if (!one->has_mark("__global__")) {
+            called.push_back(one);
+          }
+        }
+      }
+    }
+    for (const Function* one : called) {
+      for (std::size_t index = 0; index < one->parameters.size() && one != &function_; ++index) {
+        const std::string& type = one->parameters[index].type;
+        if (is_tensor(type) || contains(type, "auto")) {
+          take(uses_.of(*one, index, before_), counts);
+        }
+      }
     }
   }
 
@@ -430,47 +428,6 @@ class UseReader {
       use_.data = use_.data || other.data;
 
       use_.written = use_.written || other.written;
-    }
-  }
-
-  /// The pointer goes to a kernel or function that stores through it.
-  void find_stores(Node pointer) {
-    Node argument = pointer;
-    for (Node above = pointer.parent(); above && !above.type().ends_with("statement");
-         above = above.parent()) {
-      if (above.is("argument_list") && above.parent().is("call_expression")) {
-        const Call call = source::call_of(above.parent(), *function_.variants.front());
-        stored(call, argument);
-      }
-      argument = above;
-    }
-  }
-
-  void stored(const Call& call, Node argument) {
-    const auto in = [&](const std::vector<Node>& all) {
-      return static_cast<std::size_t>(std::find(all.begin(), all.end(), argument) - all.begin());
-    };
-    for (const Function* callee : sources_.model.callees(call)) {
-      const std::size_t index = source::parameter_index(call, *callee, in(call.arguments));
-      use_.written = use_.written || stores_to(sources_, *callee, index);
-    }
-    // launch(kernel<T>, n, stream, x, y): the last arguments are the kernel's.
-    for (const Node handed : call.arguments) {
-      for (const Function* kernel : sources_.model.named(source::last_name(handed), function_.file)) {
-        const std::size_t count = kernel->parameters.size();
-        const std::size_t index = in(call.arguments) + count;
-        if (kernel->has_mark("__global__") && call.arguments.size() > count &&
-            index >= call.arguments.size()) {
-          use_.written = use_.written || stores_to(sources_, *kernel, index - call.arguments.size());
-        }
-      }
-    }
-    for (const LaunchSite* site : sources_.launches_in(function_)) {
-      if (site->call->node == call.node && in(site->arguments) < site->arguments.size()) {
-        for (const Function* kernel : sources_.model.named(site->kernel, site->in->file)) {
-          use_.written = use_.written || stores_to(sources_, *kernel, in(site->arguments));
-        }
-      }
     }
   }
 

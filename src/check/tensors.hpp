@@ -41,9 +41,8 @@ class TensorUses {
 /// Names in a function that stand for the tensor `name`, itself among them.
 [[nodiscard]] std::set<std::string, std::less<>> aliases_of(const Function& function,
                                                             const std::string& name);
-/// Whether a kernel or function stores to what its pointer parameter points at.
-[[nodiscard]] bool stores_to(const Sources& sources, const Function& function, std::size_t parameter,
-                             int depth = 0);
+/// Whether a pointer in a function goes to a kernel or function that stores through it, in a struct or by itself.
+[[nodiscard]] bool is_stored_to(const Sources& sources, const Function& function, Node pointer);
 /// Inside of what demands something: TORCH_CHECK, an if, a comparison.
 [[nodiscard]] bool is_in_check(Node node);
 
