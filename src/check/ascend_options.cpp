@@ -226,7 +226,8 @@ class OptionCheck {
         continue;
       }
       item.begin = named ? reader_.solid(sign + 1) : item.begin;
-      if (const auto text = reader_.text(item)) {
+      const auto text = reader_.text(item);
+      if (text && text->find_first_not_of(" \t") != std::string::npos) { // '' is what it is without options
         report(superkernel::parse_ge_options(*text).problems, Backend::ge, item.begin);
       }
     }

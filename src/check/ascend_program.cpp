@@ -56,7 +56,8 @@ class Builder {
   /// NAME; of a macro without parameters.
   [[nodiscard]] const Function* macro_of(Node statement) const {
     const Node only = statement.is("expression_statement") ? statement.first() : Node();
-    return only.is("identifier") ? program_.names.model.object_macro(only.text(), function_.file) : nullptr;
+    return only.is("identifier") ? program_.names.model.last_object_macro(only.text(), function_.file)
+                                 : nullptr;
   }
 
   /// Its text in the place of its name; `if (x)` at its end takes what follows. Whether it did.
@@ -113,11 +114,41 @@ class Builder {
     }
   }
 
-  static std::string trips_of(Node node) {
+  /// The text with the loop's own variable as "#": what it is called does not matter. Constants as their numbers.
+  [[nodiscard]] std::string without_name(Node node, std::string_view variable) const {
+    std::string text;
+    Offset from = node.begin();
+    const auto replace = [&](Node one, const std::string& by) {
+      text += std::string(node.text().substr(from - node.begin(), one.begin() - from)) + by;
+      from = one.end();
+    };
+    node.each([&](Node one) {
+      const bool is_name = one.is("identifier") && one.field() != "field" && one.begin() >= from;
+      if (is_name && one.text() == variable) {
+        replace(one, "#");
+      } else if (is_name) {
+        if (const auto value = program_.names.model.fold(one, &function_)) {
+          replace(one, std::to_string(*value));
+        }
+      }
+    });
+    return text + std::string(node.text().substr(from - node.begin()));
+  }
+
+  [[nodiscard]] std::string trips_of(Node node) const {
     if (node.is("for_statement")) {
-      return one_line(std::string(node.child("initializer").text()) + ";" +
-                      std::string(node.child("condition").text()) + ";" +
-                      std::string(node.child("update").text()));
+      const Node initial = node.child("initializer");
+      const Node declared = initial.child("declarator");
+      const std::string_view variable =
+          declared ? source::declared_name(declared).text() : std::string_view();
+      const Node value = declared.child("value");
+      std::string update = without_name(node.child("update"), variable);
+      for (const std::string_view sign : {"++", "--"}) { // ++i as i++
+        const std::string prefix = std::string(sign) + "#";
+        update = update == prefix ? "#" + std::string(sign) : update;
+      }
+      return one_line((value ? without_name(value, variable) : without_name(initial, variable)) + ";" +
+                      without_name(node.child("condition"), variable) + ";" + update);
     }
     return one_line(node.child(node.is("for_range_loop") ? "right" : "condition").text());
   }

@@ -33,7 +33,7 @@ void DeviceWalk::visit(Node expression, bool&, const Guards& guards) {
     if (one.is("call_expression")) {
       (*visit_)(source::call_of(one, *function_.variants.front()), inner);
     } else if (one.is("identifier")) { // a macro that is an expression
-      const Function* macro = sources_.model.object_macro(one.text(), file());
+      const Function* macro = sources_.model.last_object_macro(one.text(), file());
       for (std::size_t index = 0; macro != nullptr && index < macro->calls.size(); ++index) {
         Call call = macro->calls[index];
         call.node = one;
@@ -47,7 +47,7 @@ const Function* DeviceWalk::expands(Node statement) const {
   const Node only = statement.is("expression_statement") ? statement.first() : Node();
   const Function* macro = nullptr;
   if (only.is("identifier")) {
-    macro = sources_.model.object_macro(only.text(), file());
+    macro = sources_.model.last_object_macro(only.text(), file());
   } else if (only.is("call_expression") && only.child("function").is("identifier")) {
     Call call = source::call_of(only, *function_.variants.front());
     call.file = file();

@@ -6,6 +6,10 @@
 namespace dcuop::check {
 namespace {
 
+// MI300X, 304 compute units of 2048 threads: https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html; a DCU has
+// fewer.
+constexpr std::int64_t most_threads = 304 * 2048;
+
 /// What a grid is computed from when it is to fill the device.
 bool asks_capacity(std::string_view text) {
   return contains_any(text, {"MultiprocessorCount", "multiProcessorCount", "MaxActiveBlocks",
@@ -116,8 +120,43 @@ class StreamCheck {
     return false;
   }
 
+  /// The product of a number, or of what dim3 is made of.
+  [[nodiscard]] std::optional<std::int64_t> folded(Node size, const Function& in) const {
+    if (const auto value = size ? sources_.model.fold(size, &in) : std::nullopt) {
+      return value;
+    }
+    Node parts = size.is("call_expression")               ? size.child("arguments")
+                 : size.is("compound_literal_expression") ? size.child("value")
+                                                          : Node();
+    if (size.is("identifier")) {
+      in.body.each([&](Node node) {
+        if (node.is("init_declarator") && source::declared_name(node).text() == size.text()) {
+          parts = node.child("value");
+        }
+      });
+    }
+    std::optional<std::int64_t> product = parts.first() ? std::optional<std::int64_t>(1) : std::nullopt;
+    for (Node one = parts.first(); one && product; one = one.next()) {
+      const auto value = sources_.model.fold(one, &in);
+      product =
+          value && *value > 0 && *product < most_threads ? std::optional(*product * *value) : std::nullopt;
+    }
+    return product;
+  }
+
+  /// A number of blocks that is half of what any device holds, or more: of two, some must wait.
+  [[nodiscard]] bool is_half_of_any_device(const LaunchSite& site) const {
+    const auto blocks = folded(site.grid, *site.in);
+    const auto threads = folded(site.block, *site.in);
+    return blocks && *blocks * threads.value_or(64) * 2 > most_threads;
+  }
+
+  [[nodiscard]] bool fills_device(const LaunchSite& site) const {
+    return is_half_of_any_device(site) || asks_for_all(site);
+  }
+
   /// Its grid comes from the number of compute units or of blocks that fit, and is no part of it.
-  [[nodiscard]] static bool fills_device(const LaunchSite& site) {
+  [[nodiscard]] static bool asks_for_all(const LaunchSite& site) {
     std::set<std::string, std::less<>> seen;
     std::vector<Node> next = {site.grid};
     bool asks = false;

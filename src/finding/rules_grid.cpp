@@ -123,10 +123,12 @@ if (atomicAdd(count, 1) == gridDim.x - 1) {)"},
          {"Two launches of kernels that wait for their grids (cooperative, or a barrier by hand) in one "
           "function, on "
           "streams that differ, without a wait between them, or one in a loop over streams; a grid that is "
-          "computed from the number of compute units or of resident blocks.",
+          "computed from the number of compute units or of resident blocks, or a number of threads that is "
+          "half of what the "
+          "largest device holds.",
           "同一函数中两次启动等待整个网格的核函数（协作启动或手写屏障），流不同且其间没有等待，或在遍历流的循"
           "环中"
-          "启动；网格大小由计算单元数或可驻留块数算出。"},
+          "启动；网格大小由计算单元数或可驻留块数算出，或其线程数达到最大设备容量的一半。"},
      .causes = {"each grid was sized as if it had the device to itself: some blocks of both run, and each "
                 "waits for "
                 "those that do not",

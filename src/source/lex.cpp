@@ -43,10 +43,29 @@ std::size_t literal_end(std::string_view text, std::size_t at) {
   return text.size();
 }
 
+/// <% as {, and so on: https://eel.is/c++draft/lex.digraph. <:: is < and ::, unless : or > follows.
+void replace_digraph(std::string& text, std::size_t at) {
+  static constexpr std::pair<std::string_view, char> all[] = {
+      {"<%", '{'}, {"%>", '}'}, {"<:", '['}, {":>", ']'}, {"%:", '#'}};
+  if (text[at] != '<' && text[at] != '%' && text[at] != ':') {
+    return;
+  }
+  for (const auto& [sign, meant] : all) {
+    const char third = at + 2 < text.size() ? text[at + 2] : ' ';
+    const char fourth = at + 3 < text.size() ? text[at + 3] : ' ';
+    const bool is_scope = sign == "<:" && third == ':' && fourth != ':' && fourth != '>';
+    if (text.compare(at, 2, sign) == 0 && !is_scope) {
+      text[at] = meant;
+      text[at + 1] = ' ';
+    }
+  }
+}
+
 void remove_comments(Lexed& lexed) {
   std::string& text = lexed.bare;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t end = at;
+    replace_digraph(text, at);
     if (text[at] == '"' || (text[at] == '\'' && (at == 0 || !is_word(text[at - 1])))) {
       at = literal_end(text, at);
       continue;

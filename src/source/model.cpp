@@ -281,19 +281,35 @@ void Model::index() {
   index_lambdas();
 }
 
+namespace {
+
+/// The name that is all of a macro's text.
+std::string other_name(const Function& macro) {
+  const Node only = macro.body.first();
+  const Node value = only.is("expression_statement") ? only.first() : only;
+  return only.next() || !value.type().ends_with("identifier") ? std::string() : last_name(value);
+}
+
+} // namespace
+
 std::string Model::meant(std::string_view name, const File* from) const {
-  std::string meant(name);
-  for (int depth = 0; depth < 8; ++depth) {
-    const Function* macro = object_macro(meant, from);
-    const Node only = macro == nullptr ? Node() : macro->body.first();
-    const Node value = only.is("expression_statement") ? only.first() : only;
-    const std::string other = only.next() ? std::string() : last_name(value);
-    if (other.empty() || !value.type().ends_with("identifier")) {
-      break;
+  const Function* macro = last_object_macro(name, from);
+  const std::string other = macro == nullptr ? std::string() : other_name(*macro);
+  return other.empty() ? std::string(name) : other;
+}
+
+const Function* Model::last_object_macro(std::string_view name, const File* from) const {
+  const Function* macro = object_macro(name, from);
+  std::set<const Function*> passed;
+  while (macro != nullptr && passed.insert(macro).second) {
+    const std::string other = other_name(*macro);
+    const Function* next = other.empty() ? nullptr : object_macro(other, macro->file);
+    if (next == nullptr) {
+      return macro;
     }
-    meant = other;
+    macro = next;
   }
-  return meant;
+  return nullptr;
 }
 
 const Function* Model::object_macro(std::string_view name, const File* from) const {

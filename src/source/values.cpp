@@ -118,6 +118,14 @@ std::optional<std::int64_t> folded_call(Node node, const Constants& constants, i
   return folded(arguments.first(), constants, depth + 1);
 }
 
+/// static_cast<uint8_t>(mode) and uint8_t(mode) among template arguments: to the grammar, the type of a function.
+Node converted(Node type) {
+  const Node declarator = type.child("declarator");
+  const Node list = declarator.is("abstract_function_declarator") ? declarator.child("parameters") : Node();
+  const Node only = list.first() && !list.first().next() ? list.first() : Node();
+  return only.first() && !only.first().next() ? only.first() : Node();
+}
+
 std::optional<std::int64_t> folded_unary(Node node, const Constants& constants, int depth) {
   const auto value = folded(node.child("argument"), constants, depth + 1);
   const std::string_view sign = node.child("operator").text();
@@ -152,6 +160,12 @@ std::optional<std::int64_t> folded(Node node, const Constants& constants, int de
   }
   if (type == "enumerator") {
     return enumerator(node, constants, depth);
+  }
+  if (const Node value = type == "type_descriptor" ? converted(node) : Node()) {
+    return folded(value, constants, depth + 1);
+  }
+  if (type == "compound_literal_expression") { // uint8_t{mode}
+    return folded(node.child("value"), constants, depth + 1);
   }
   if (type == "parenthesized_expression" || type == "initializer_list" || type == "argument_list" ||
       type == "condition_clause" || type == "expression_statement" || type == "type_descriptor") {

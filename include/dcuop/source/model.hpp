@@ -122,6 +122,8 @@ class Model {
   [[nodiscard]] const std::vector<std::unique_ptr<Function>>& object_macros() const { return object_macros_; }
   /// What a name without parentheses stands for, as `from` sees it; null when it is no such macro.
   [[nodiscard]] const Function* object_macro(std::string_view name, const File* from) const;
+  /// The same, where it is only another name for one.
+  [[nodiscard]] const Function* last_object_macro(std::string_view name, const File* from) const;
   /// The name that a name stands for: __syncthreads, where BLOCK_SYNC is defined as that.
   [[nodiscard]] std::string meant(std::string_view name, const File* from) const;
   /// Lambdas in functions; their calls are those functions' too.

@@ -12,3 +12,8 @@ def run(x, y, name):
         x = x + y
     with torchair.scope.super_kernel("decode", f"dcci-after-kernel-end={name}"):
         return make_super_kernel("decode", "no=option") and x
+
+with torchair.scope.super_kernel("without", options=""):
+    pass
+with torchair.scope.super_kernel("without", ""):
+    pass
