@@ -290,6 +290,13 @@ void Cores::spread_assignments(const Function& function) {
   const auto& locals = names_.locals_of(function);
   bool changed = false;
   bool changed_here = false;
+  function.node.each([&](Node node) { // Role() : core_(GetBlockIdx())
+    const bool is_initial = node.is("field_initializer") && !owner.empty();
+    const Variance variance = is_initial ? table.of(node.first().next()) : Variance();
+    if (variance.any()) {
+      changed = add(members_[owner], source::last_name(node.first()), variance) || changed;
+    }
+  });
   function.body.each([&](Node node) {
     const bool initial = node.is("init_declarator");
     if (!initial && !node.is("assignment_expression")) {

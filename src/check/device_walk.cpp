@@ -62,6 +62,13 @@ const Function* DeviceWalk::expands(Node statement) const {
 void DeviceWalk::enters(const Function& macro, Node use) {
   Use made{&macro, use, {}};
   const Node only = use.first();
+  // What the macro itself makes of a name that it is given: LOOP(i, n).
+  const source::VarianceTable own(macro, source::hip_seeds());
+  for (const source::Parameter& parameter : macro.parameters) {
+    if (const auto name = own.names().find(parameter.name); name != own.names().end()) {
+      made.parameters[parameter.name] |= name->second;
+    }
+  }
   if (only.is("call_expression")) {
     const Call call = source::call_of(only, *function_.variants.front());
     for (std::size_t index = 0; index < call.arguments.size(); ++index) {

@@ -102,6 +102,34 @@ Variance Results::of_name(Node name, const Function& function) const {
   return any ? all : Variance();
 }
 
+void Results::set_members(const std::string& scope, const Variances& members) {
+  members_[scope] = members;
+  for (const auto& [name, variance] : members) {
+    fields_.insert(name);
+  }
+}
+
+Variance Results::of_field(Node field, const Function& function) const {
+  const Node object = field.parent().is("field_expression") ? field.parent().child("argument") : Node();
+  if (!object || !fields_.contains(field.text())) {
+    return {};
+  }
+  std::string type = model_.type_of(object, function);
+  type = type.substr(0, type.find('<'));
+  type = type.substr(type.find("const ") == 0 ? std::string_view("const ").size() : 0);
+  type.erase(
+      std::remove_if(type.begin(), type.end(), [](char c) { return c == '*' || c == '&' || c == ' '; }),
+      type.end());
+  Variance variance;
+  for (const auto& [scope, members] : members_) {
+    const auto member = members.find(field.text());
+    if (!type.empty() && member != members.end() && ("::" + scope).ends_with("::" + type)) {
+      variance |= member->second;
+    }
+  }
+  return variance;
+}
+
 void Results::each_given(Node node, const Function& function,
                          const std::function<void(Node, Variance)>& give) const {
   const std::string name = last_name(node.child("function"));
@@ -228,6 +256,7 @@ Variance VarianceTable::of(Node expression, const Variances& instead) const {
     }
     if (results_ != nullptr) {
       variance |= results_->of_name(node, function_);
+      variance |= type == "field_identifier" ? results_->of_field(node, function_) : Variance();
     }
   });
   return variance;
@@ -273,6 +302,9 @@ ModelVariance::ModelVariance(const Model& model, const VarianceSeeds& seeds)
       }) {
   for (const Declared& declared : model.declared()) {
     member_names_[declared.scope].insert(declared.name);
+    if (!declared.scope.empty()) {
+      all_members_.insert(declared.name);
+    }
   }
   const auto add = [this](const Function& function) {
     if (!is_device_code(function)) {
@@ -287,7 +319,8 @@ ModelVariance::ModelVariance(const Model& model, const VarianceSeeds& seeds)
       }
     }
     function.body.each([&](Node node) {
-      if (node.is("identifier") && model_.object_macro(node.text(), function.file) != nullptr) {
+      const bool is_field = node.is("field_identifier") && all_members_.contains(node.text());
+      if (is_field || (node.is("identifier") && model_.object_macro(node.text(), function.file) != nullptr)) {
         users_[std::string(node.text())].insert(&function);
       }
     });
@@ -395,8 +428,14 @@ void ModelVariance::spread_members(const Function& function, const VarianceTable
     }
   }
   if (changed) {
+    results_.set_members(function.scope, members);
     for (const Function* method : methods_[function.scope]) {
       ask_again(method);
+    }
+    for (const auto& [name, variance] : members) {
+      for (const Function* user : users_[name]) {
+        ask_again(user);
+      }
     }
   }
 }

@@ -50,6 +50,10 @@ class Results {
   bool set(const Function& function, Result result);
   /// Of a name in `function` that may be a call, or a macro without parameters.
   [[nodiscard]] Variance of_name(Node name, const Function& function) const;
+  /// Members of a class, by their names.
+  void set_members(const std::string& scope, const Variances& members);
+  /// Of a field of an object whose class is known.
+  [[nodiscard]] Variance of_field(Node field, const Function& function) const;
   /// Calls `give(argument, Variance)` for each argument of a call that the callee sets to what differs.
   void each_given(Node call, const Function& function, const std::function<void(Node, Variance)>& give) const;
 
@@ -58,7 +62,8 @@ class Results {
   const Model& model_;
   Callees callees_;
   std::map<const Function*, Result> results_;
-  std::set<std::string, std::less<>> names_;
+  std::set<std::string, std::less<>> names_, fields_;
+  std::map<std::string, Variances> members_; ///< by class
 };
 
 /// The variance of a function's variables, whatever the order of its statements. What lies in memory that threads share
@@ -105,8 +110,9 @@ class ModelVariance {
   const VarianceSeeds& seeds_;
   Results results_;
   std::map<const Function*, std::set<const Function*>> callers_;
-  std::map<std::string, std::set<const Function*>> users_;                 ///< of a macro without parameters
+  std::map<std::string, std::set<const Function*>> users_; ///< of a macro without parameters, of a field
   std::map<std::string, std::set<std::string, std::less<>>> member_names_; ///< by class
+  std::set<std::string, std::less<>> all_members_;
   std::map<std::string, std::vector<const Function*>> methods_;
   std::map<const Function*, Variances> parameters_;
   std::map<std::string, Variances> members_;
