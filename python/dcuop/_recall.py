@@ -61,16 +61,15 @@ class Question(NamedTuple):
     def recall(self, program: str) -> Optional[Dict[str, Any]]:
         """The op, as dcuop would name it now; None when it has to be asked."""
         library = _library(program)
-        recalled = library and library.dcuop_recall_open(os.fsencode(self.file))
-        if not recalled:
+        pointer = library and library.dcuop_recall_open(os.fsencode(self.file))
+        if not pointer:
             return None
-        try:
-            answer = json.loads(library.dcuop_recall_answer(recalled))
-            if not self._has_variables(answer["variables"]) or not _hold(library, recalled):
-                return None
-        finally:
-            library.dcuop_recall_close(recalled)
-        if not all(_is_on_kernel(path, found) for path, found in answer["kernel_files"].items()):
+        recalled = _Recalled(library, pointer)
+        answer = json.loads(library.dcuop_recall_answer(pointer))
+        # Another one may answer otherwise: a link to the program that leads elsewhere now, or a script that starts it.
+        if answer.get("program") != os.path.realpath(program) or not self._has_variables(answer["variables"]):
+            return None
+        if not recalled.holds() or not all(_is_on_kernel(path, found) for path, found in answer["kernel_files"].items()):
             return None
         _note_use(answer)
         op: Dict[str, Any] = answer["op"]
@@ -122,23 +121,39 @@ def _library(program: str) -> Any:
     return _libraries[program]
 
 
-def _hold(library: Any, recalled: int) -> bool:
-    """Whether all paths are what they were; ctypes calls without the interpreter's lock."""
-    count = library.dcuop_recall_paths(recalled)
-    parts = max(1, min(count // _WORTH_A_THREAD, len(os.sched_getaffinity(0)), _MOST_THREADS))
-    bounds = [count * part // parts for part in range(parts + 1)]
-    held = [False] * parts
+class _Recalled:
+    """An open file of an answer. Whoever compares its paths refers to it: a signal's exception may end this thread's wait
+    for the others, and they still read what it holds."""
 
-    def compare(part: int) -> None:
-        held[part] = bool(library.dcuop_recall_holds(recalled, bounds[part], bounds[part + 1]))
+    def __init__(self, library: Any, pointer: int) -> None:
+        self._library = library
+        self._pointer = pointer
 
-    threads = [threading.Thread(target=compare, args=(part,)) for part in range(1, parts)]
-    for thread in threads:
-        thread.start()
-    compare(0)
-    for thread in threads:
-        thread.join()
-    return all(held)
+    def __del__(self) -> None:
+        self._library.dcuop_recall_close(self._pointer)
+
+    def holds(self) -> bool:
+        """Whether all paths are what they were; ctypes calls without the interpreter's lock."""
+        count = self._library.dcuop_recall_paths(self._pointer)
+        parts = max(1, min(count // _WORTH_A_THREAD, len(os.sched_getaffinity(0)), _MOST_THREADS))
+        bounds = [count * part // parts for part in range(parts + 1)]
+        held = [False] * parts
+
+        def compare(part: int) -> None:
+            held[part] = bool(self._library.dcuop_recall_holds(self._pointer, bounds[part], bounds[part + 1]))
+
+        threads = []
+        for part in range(1, parts):
+            thread = threading.Thread(target=compare, args=(part,))
+            try:
+                thread.start()
+                threads.append(thread)
+            except RuntimeError:  # no more threads or memory, or the interpreter is ending
+                compare(part)
+        compare(0)
+        for thread in threads:
+            thread.join()
+        return all(held)
 
 
 def _is_on_kernel(path: str, found: Any) -> bool:

@@ -196,7 +196,9 @@ Built build_selected(Context& context, const Prepared& prepared, const BuildWish
       }
     }
   }
-  count_events(store, built.results);
+  if (!wish.dry_run) {
+    count_events(store, built.results);
+  }
   prune_when_due(store, built.results, context.config);
   return built;
 }

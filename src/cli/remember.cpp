@@ -64,10 +64,12 @@ std::vector<std::string> without_remembering(std::vector<std::string> arguments)
 std::optional<std::string> watched_answer(Context& context, const build::OpResult& hit) {
   const std::int64_t start = clock_ns(CLOCK_REALTIME);
   SystemProcessRunner processes;
+  const std::string program = fs::read_symlink("/proc/self/exe").string();
   Command command;
   command.argv = without_remembering(context.arguments);
-  command.argv.insert(command.argv.begin(), fs::read_symlink("/proc/self/exe").string());
-  command.argv.emplace_back("--name-variables");
+  command.argv.insert(command.argv.begin(), program);
+  // What was edited since the hit is built when somebody waits for it.
+  command.argv.insert(command.argv.end(), {"--name-variables", "--dry-run"});
   command.working_directory = context.working_directory;
   command.environment = Environment::of_this_process();
   command.limit = patience;
@@ -92,7 +94,8 @@ std::optional<std::string> watched_answer(Context& context, const build::OpResul
   if (!paths.are_settled()) {
     return std::nullopt;
   }
-  const json answer = {{"op", document["ops"][0]},
+  const json answer = {{"program", program},
+                       {"op", document["ops"][0]},
                        {"variables", values_of(asked)},
                        {"kernel_files", paths.kernel_files()},
                        {"stamp", store.use_stamp(store::Shelf::entries, hit.entry.key).string()},

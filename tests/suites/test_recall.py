@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import textwrap
 import time
 from pathlib import Path
 from typing import Any, Callable, Dict, NamedTuple, Optional
@@ -16,7 +17,7 @@ import pytest
 from test_torch_loader import module_source
 
 LOAD = """
-    import subprocess, sys
+    import os, subprocess, sys
     import dcuop
 
     started, run = [], subprocess.run
@@ -24,7 +25,10 @@ LOAD = """
         started.append(command)
         return run(command, *arguments, **keywords)
     subprocess.run = counted
-    module = dcuop.load("ext", [sys.argv[1]], extra_include_paths=sys.argv[2:], extra_cflags=["-O0"])
+    def load():
+        return dcuop.load("ext", [sys.argv[1]], extra_include_paths=sys.argv[2:], extra_cflags=["-O0"])
+    exec(os.environ.get("CODE", ""))
+    module = load()
     print(module.value(), len(started))
 """
 #: Files rest this long before an identity is trusted (support/settled.hpp).
@@ -62,9 +66,14 @@ class Bench:
         return self.place / "cache" / "v1" / "memo" / "answers"
 
     def load(self, **variables: Optional[str]) -> Loaded:
+        return self.load_with("", **variables)
+
+    def load_with(self, code: str, **variables: Optional[str]) -> Loaded:
+        """`code` is run before the load."""
         merged = {**self.environment, **variables}
         environment = {name: value for name, value in merged.items() if value is not None}
         arguments = (self.source, self.place / "first", self.header.parent)
+        environment["CODE"] = textwrap.dedent(code)
         done = self._in_torch(LOAD, environment, *arguments, cwd=self.run)
         assert done.returncode == 0, done.stderr
         value, processes = done.stdout.split()
@@ -196,6 +205,65 @@ def test_a_new_program_is_asked(bench: Bench, dcuop_binary: Path) -> None:
     assert bench.load() == (1, ASKED)
 
 
+def test_a_link_that_leads_to_another_program_is_followed(bench: Bench, dcuop_binary: Path) -> None:
+    current = bench.place / "current"
+    current.symlink_to(dcuop_binary.parent)
+    bench.environment["DCUOP"] = str(current / "dcuop")
+    bench.remembered()
+    other = bench.place / "other"
+    other.mkdir()
+    (other / "dcuop").write_bytes(dcuop_binary.read_bytes())
+    (other / "dcuop").chmod(0o755)
+    (other / "libdcuop_recall.so").symlink_to(dcuop_binary.with_name("libdcuop_recall.so"))
+    current.unlink()
+    current.symlink_to(other)
+    assert bench.load() == (1, ASKED)
+
+
+def test_threads_that_cannot_be_started_are_done_without(remembered: Bench) -> None:
+    done = remembered.load_with(
+        """
+        import threading
+        from dcuop import _recall
+        _recall._WORTH_A_THREAD = 1
+        def start(self):
+            raise RuntimeError("can't start new thread")
+        threading.Thread.start = start
+        """
+    )
+    assert done == (1, RECALLED)
+
+
+def test_a_signal_during_the_comparison_ends_it_in_good_order(remembered: Bench) -> None:
+    done = remembered.load_with(
+        """
+        import threading
+        from dcuop import _recall
+        _recall._WORTH_A_THREAD = 1
+        class Interrupted(Exception):
+            pass
+        join = threading.Thread.join
+        def interrupted(self, timeout=None):
+            raise Interrupted()
+        for _ in range(50):
+            threading.Thread.join = interrupted
+            try:
+                load()
+                assert len(os.sched_getaffinity(0)) == 1
+                break
+            except Interrupted:
+                threading.Thread.join = join
+        """
+    )
+    assert done == (1, RECALLED)
+
+
+def test_the_second_look_builds_nothing_and_is_no_hit(bench: Bench, run: Callable[..., Any]) -> None:
+    bench.remembered()  # built, asked and recalled
+    statistics = run("cache", "stats", "--json").json
+    assert (statistics["hits"], statistics["built"]) == (2, 1)
+
+
 def test_a_damaged_answer_is_none_nor_one_of_another_user(bench: Bench) -> None:
     answer = bench.remembered()
     whole = answer.read_bytes()
@@ -241,7 +309,7 @@ def test_recalled_hits_are_counted_and_keep_their_entry(remembered: Bench, run: 
 def test_eight_at_once_and_one_that_is_killed(bench: Bench) -> None:
     bench.load()
     time.sleep(SETTLING_SECONDS)
-    code = LOAD.replace("print(", "import os; print(")
+    code = LOAD
     script = bench.place / "load.py"
     script.write_text("\n".join(line[4:] for line in code.splitlines()))
     environment = {**bench.environment, "PYTHONPATH": str(Path(__file__).resolve().parents[2] / "python")}
