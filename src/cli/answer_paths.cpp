@@ -14,6 +14,10 @@ namespace {
 using nlohmann::json;
 using recall::Kind;
 
+bool is_place(Kind kind) {
+  return kind == Kind::place || kind == Kind::real_place;
+}
+
 bool is_kernels(const fs::path& path) {
   return lies_below(path, "/proc") || lies_below(path, "/sys");
 }
@@ -52,7 +56,7 @@ json kernel_answer(const FileAccess& access, const fs::path& path) {
 recall::Identity kept_of(const FileIdentity& identity, Kind kind) {
   recall::Identity kept{identity.device,   identity.inode, identity.size, identity.mtime_ns,
                         identity.ctime_ns, identity.mode,  identity.owner};
-  if (kind == Kind::place) {
+  if (is_place(kind)) {
     kept.size = 0;
     kept.mtime_ns = kept.ctime_ns = 0;
   }
@@ -113,11 +117,16 @@ void AnswerPaths::add_file(const FileAccess& access, const fs::path& path) {
   if (is_link) {
     add_record(path, Kind::link, itself);
   }
-  add_record(path, only_its_kind ? Kind::place : Kind::path, access.first);
+  // A link that takes its place, and leads to it, is another answer to who asked for links.
+  const bool must_be_itself = access.link_was_read && !is_link;
+  add_record(path,
+             only_its_kind ? (must_be_itself ? Kind::real_place : Kind::place)
+                           : (must_be_itself ? Kind::link : Kind::path),
+             access.first);
 }
 
 void AnswerPaths::add_record(const fs::path& path, Kind kind, const std::optional<FileIdentity>& identity) {
-  settled_ = settled_ && (!identity || kind == Kind::place || is_settled(*identity, start_));
+  settled_ = settled_ && (!identity || is_place(kind) || is_settled(*identity, start_));
   const std::string name = path.filename().string();
   std::string directory = path.parent_path().string();
   directory += directory.ends_with('/') ? "" : "/";

@@ -169,9 +169,9 @@ bool holds(Directory& directory, Kind kind, const char* identity, const char* na
   Identity now;
   // A descriptor of -1 would be an error for a relative name, and none is absolute.
   if (const int there = directory.open(); there >= 0) {
-    now = identity_at(there, name, kind != Kind::link);
+    now = identity_at(there, name, kind != Kind::link && kind != Kind::real_place);
   }
-  if (kind == Kind::place) {
+  if (kind == Kind::place || kind == Kind::real_place) {
     now.size = 0;
     now.mtime_ns = now.ctime_ns = 0;
   }

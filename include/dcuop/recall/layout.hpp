@@ -20,6 +20,7 @@ enum class Kind : char {
   path = 'p',      ///< links are followed
   link = 'l',      ///< itself
   place = 'w',     ///< on the way to others: as path, without size and times, which its names change
+  real_place = 'r' ///< as place, and no link to one
 };
 
 /// FileIdentity without padding; all zero: nothing is there.

@@ -59,6 +59,36 @@ TEST_F(AnswerPathsTest, a_file_and_one_that_is_missing) {
   EXPECT_FALSE(holds());
 }
 
+TEST_F(AnswerPathsTest, a_link_takes_the_place_of_what_it_leads_to) {
+  const fs::path file = base_.write("in/a.h", "1");
+  for (const fs::path& path : {base_ / "in", file}) {
+    FileAccess access = access_to(path, false);
+    for (const bool link_was_read : {false, true}) {
+      access.link_was_read = link_was_read;
+      paths_.emplace(base_.path(), start_, std::vector<fs::path>{});
+      paths_->add(access);
+      ASSERT_TRUE(holds());
+      fs::rename(path, base_ / "moved");
+      fs::create_symlink(base_ / "moved", path);
+      // A rename is a change of a file's ctime.
+      EXPECT_EQ(holds(), !link_was_read && fs::is_directory(path)) << path;
+      fs::remove(path);
+      fs::rename(base_ / "moved", path);
+      access.first = identity_of(path);
+    }
+  }
+}
+
+TEST_F(AnswerPathsTest, a_link_that_leads_nowhere_is_no_missing_file) {
+  fs::create_directory(base_ / "in");
+  FileAccess access = access_to(base_ / "in" / "a.h", false);
+  access.link_was_read = true;
+  paths_->add(access);
+  ASSERT_TRUE(holds());
+  fs::create_symlink(base_ / "nowhere", base_ / "in" / "a.h");
+  EXPECT_FALSE(holds());
+}
+
 TEST_F(AnswerPathsTest, a_relative_path_is_taken_from_where_the_process_ran) {
   base_.write("in/a.h", "1");
   FileAccess access = access_to(base_ / "in/a.h", true);
