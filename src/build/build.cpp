@@ -106,7 +106,9 @@ OpResult OpBuild::run() {
     LookUp found; // so that the first hit costs no more than those to come
     (void)look_up_hit(workshop_.store, request_, memo_, found);
   }
-  memo_.save();
+  if (!workshop_.options.dry_run) {
+    memo_.save();
+  }
   result_.wall = since(start);
   return std::move(result_);
 }
@@ -139,8 +141,10 @@ bool OpBuild::serve_hit() {
 }
 
 void OpBuild::finish_hit(store::Entry entry) {
-  workshop_.store.stamp_use(store::Shelf::entries, entry.key);
-  workshop_.store.record_origin(entry, request_.op.directory, request_.op.description);
+  if (!workshop_.options.dry_run) {
+    workshop_.store.stamp_use(store::Shelf::entries, entry.key);
+    workshop_.store.record_origin(entry, request_.op.directory, request_.op.description);
+  }
   result_.entry = std::move(entry);
   result_.status = Status::hit;
 }

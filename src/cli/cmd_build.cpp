@@ -25,8 +25,8 @@ struct Request {
   BuildWish wish;
   bool print_path = false;
   std::optional<std::string> compile_commands;
-  std::optional<std::string> remember; ///< file
-  bool name_variables = false;
+  std::optional<std::string> remember;       ///< file
+  std::optional<std::string> name_variables; ///< directory of answers
 };
 
 /// A rename would put a file in place of a device or a pipe, /dev/stdout too: root could lose /dev/null.
@@ -83,6 +83,10 @@ ExitCode run(const Request& request, Context& context) {
   Terminal& terminal = context.terminal;
   if (request.compile_commands) {
     check_replaceable(*request.compile_commands);
+  }
+  if (request.name_variables && !fs::is_directory(*request.name_variables)) {
+    throw Error(ExitCode::environment,
+                "the cache was removed"); // nobody waits for this: it must not be made again
   }
   const Prepared prepared = prepare(context, request.selection);
   if (request.compile_commands) {
@@ -143,7 +147,7 @@ void add_build(Commands& commands) {
       .type_name("FILE");
   // For python/dcuop/_recall.py, and for what answers it.
   subcommand.option("--remember", request->remember, "").hidden();
-  subcommand.flag("--name-variables", request->name_variables, "").hidden();
+  subcommand.option("--name-variables", request->name_variables, "").hidden();
   commands.run(subcommand, [request](Context& context) { return run(*request, context); });
 }
 

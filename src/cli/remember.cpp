@@ -64,12 +64,14 @@ std::vector<std::string> without_remembering(std::vector<std::string> arguments)
 std::optional<std::string> watched_answer(Context& context, const build::OpResult& hit) {
   const std::int64_t start = clock_ns(CLOCK_REALTIME);
   SystemProcessRunner processes;
+  const store::Store& store = context.store();
   const std::string program = fs::read_symlink("/proc/self/exe").string();
   Command command;
   command.argv = without_remembering(context.arguments);
   command.argv.insert(command.argv.begin(), program);
   // What was edited since the hit is built when somebody waits for it.
-  command.argv.insert(command.argv.end(), {"--name-variables", "--dry-run"});
+  command.argv.insert(command.argv.end(),
+                      {"--name-variables", store.answer_directory().string(), "--dry-run"});
   command.working_directory = context.working_directory;
   command.environment = Environment::of_this_process();
   command.limit = patience;
@@ -86,7 +88,6 @@ std::optional<std::string> watched_answer(Context& context, const build::OpResul
       result.trace->was_obstructive || asked.at("all").get<bool>()) {
     return "";
   }
-  const store::Store& store = context.store();
   AnswerPaths paths(context.working_directory, start, store.written_by_hits());
   for (const FileAccess& access : result.trace->accesses) {
     paths.add(access);
