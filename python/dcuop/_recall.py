@@ -23,7 +23,7 @@ _MOST_THREADS = 4
 # Between two tries to remember, for an answer that does not hold from one process to the next, and for one that cannot be
 # remembered at all.
 _PATIENCE_SECONDS = 60
-_REFUSED_SECONDS = 24 * 3600
+_REFUSED_SECONDS = 3600
 #: How often an entry's last use is noted, as in src/store/use.cpp.
 _STAMP_SECONDS = 60
 

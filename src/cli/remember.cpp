@@ -105,13 +105,18 @@ std::optional<std::string> watched_answer(Context& context, const build::OpResul
   return file_of(answer.dump(), paths.records()); // dump() throws for what is no UTF-8
 }
 
+bool was_written_just_now(const fs::path& file) {
+  const std::optional<FileIdentity> there = identity_of(file);
+  return there && !is_settled(*there, clock_ns(CLOCK_REALTIME));
+}
+
 /// Of ranks that start together one does it.
 void remember(Context& context, const fs::path& file, const build::OpResult& hit) {
   constexpr unsigned private_file = 0600;
   const std::optional<FileLock> lock =
       FileLock::try_acquire(file.parent_path() / "lock", std::hash<std::string>{}(file.filename()) >> 2U,
                             FileLock::Mode::exclusive, private_file);
-  if (!lock) {
+  if (!lock || was_written_just_now(file)) {
     return;
   }
   std::optional<std::string> content;
