@@ -281,18 +281,30 @@ std::size_t apply_allowances(const source::Model& model, const Request& request,
   return allowed;
 }
 
-void check_reading(const source::Model& model, Findings& findings) {
+namespace {
+
+void add_unread(const std::filesystem::path& path, const std::string& fault, Findings& findings) {
+  auto& added = findings.add("DCU992", path, 0,
+                             {{"what", "it was not read: " + fault}, {"what:zh", "没有读取：" + fault}});
+  added.severity = finding::Severity::warning;
+  added.fix = "make it a readable UTF-8 text of at most 8 MiB, or name the other files alone";
+  added.chinese.fix = "将其改为可读的、不超过 8 MiB 的 UTF-8 文本，或只指定其他文件";
+}
+
+} // namespace
+
+void check_reading(const Request& request, const source::Model& model, Findings& findings) {
+  for (const auto& path : request.files) {
+    if (path.extension() == ".py" && !read_file(path)) { // no file of the model
+      add_unread(path, "it cannot be read", findings);
+    }
+  }
   for (const auto& file : model.files()) {
     if (file->is_included) {
       continue;
     }
     if (!file->fault.empty()) {
-      auto& added = findings.add(
-          "DCU992", file->path, 0,
-          {{"what", "it was not read: " + file->fault}, {"what:zh", "没有读取：" + file->fault}});
-      added.severity = finding::Severity::warning;
-      added.fix = "make it a readable UTF-8 text of at most 8 MiB, or name the other files alone";
-      added.chinese.fix = "将其改为可读的、不超过 8 MiB 的 UTF-8 文本，或只指定其他文件";
+      add_unread(file->path, file->fault, findings);
       continue;
     }
     if (!file->not_understood.empty()) {

@@ -34,7 +34,7 @@ Report check_superkernel(const SuperKernelRequest& request) {
   ascend::check_host(subject);
   ascend::check_bindings(subject);
   ascend::check_options(request, findings);
-  check_reading(model, findings);
+  check_reading(request, model, findings);
   for (const Function* function : program.too_deep()) {
     auto& added =
         findings.add("DCU992", *function->file, function->node.begin(),

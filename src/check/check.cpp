@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
+#include "dcuop/support/error.hpp"
 #include "dcuop/support/files.hpp"
 #include "sources.hpp"
 
@@ -15,6 +18,19 @@ using finding::Finding;
 bool is_cxx(const std::filesystem::path& path) {
   return is_any_of(path.extension().string(), {".hip", ".cu", ".cpp", ".cc", ".cxx", ".c", ".h", ".hh",
                                                ".hpp", ".hxx", ".cuh", ".inl", ".inc"});
+}
+
+bool is_python(const std::filesystem::path& path) {
+  return path.extension() == ".py";
+}
+
+constexpr std::size_t most_sources = 20000;
+
+/// What other programs made: a virtual environment, a build tree.
+bool is_product(const std::vector<std::string>& names) {
+  return std::any_of(names.begin(), names.end(), [](const std::string& name) {
+    return is_any_of(name, {"pyvenv.cfg", "CMakeCache.txt", ".ninja_log"});
+  });
 }
 
 void sort(std::vector<Finding>& findings) {
@@ -31,7 +47,7 @@ void lower_confidence(const source::Model& model, Findings& findings) {
   };
   std::map<std::string, std::vector<Lines>> damaged;
   for (const auto& function : model.functions()) {
-    if (!function->is_macro && function->node.is_damaged()) {
+    if (function->node.is_damaged()) {
       const auto& file = *function->file;
       damaged[file.path.string()].push_back(
           {file.place(function->node.begin()).line, file.place(function->node.end()).line, function.get()});
@@ -53,28 +69,50 @@ void lower_confidence(const source::Model& model, Findings& findings) {
   }
 }
 
+/// Of one that was not read: as it lies on disk, and never nothing.
+std::size_t size_of(const File& file) {
+  if (file.fault.empty() || !file.text.empty()) {
+    return file.text.size();
+  }
+  const auto identity = identity_of(file.path);
+  return std::max<std::size_t>(1, identity ? identity->size : 0);
+}
+
 } // namespace
 
 std::vector<std::filesystem::path> source_files(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
   std::vector<std::filesystem::path> next = {directory};
-  for (std::size_t index = 0; index < next.size() && files.size() < 20000; ++index) {
+  for (std::size_t index = 0; index < next.size(); ++index) {
     const auto here = next[index];
-    for (const std::string& name : list_directory(here)) {
+    if (::access(here.c_str(), R_OK | X_OK) != 0) {
+      files.push_back(here); // reading it will say why nothing of it is judged
+      continue;
+    }
+    const std::vector<std::string> names = list_directory(here);
+    if (here != directory && is_product(names)) {
+      continue;
+    }
+    for (const std::string& name : names) {
       const auto path = here / name;
-      const auto identity = identity_of(path);
-      if (name.starts_with('.') || !identity) {
+      if (name.starts_with('.')) {
         continue;
       }
-      if (identity->is_directory()) {
+      const auto identity = identity_of(path);
+      if (identity && identity->is_directory()) {
         const bool passed =
             is_any_of(name, {"__pycache__", "build", "node_modules"}) || std::filesystem::is_symlink(path);
         if (!passed) {
           next.push_back(path);
         }
-      } else if (identity->is_regular() && (is_cxx(path) || path.extension() == ".py")) {
-        files.push_back(path);
+      } else if ((!identity || identity->is_regular()) && (is_cxx(path) || is_python(path))) {
+        files.push_back(path); // a link that leads nowhere too
       }
+    }
+    if (files.size() > most_sources) {
+      throw Error(ExitCode::usage,
+                  directory.string() + " holds more than " + std::to_string(most_sources) + " sources",
+                  "name the directories below it one by one");
     }
   }
   std::sort(files.begin(), files.end());
@@ -84,7 +122,7 @@ std::vector<std::filesystem::path> source_files(const std::filesystem::path& dir
 source::Model read_model(const Request& request, const source::Dialect& dialect) {
   source::Model::Request wanted;
   for (const auto& path : request.files) {
-    if (is_cxx(path)) {
+    if (!is_python(path)) { // who names a file of another kind means it
       wanted.files.push_back(path);
     }
   }
@@ -108,8 +146,9 @@ Report report_of(const Request& request, const source::Model& model, Family fami
       continue;
     }
     ++report.files;
-    bytes += file->text.size();
-    damaged += file->damage() * static_cast<double>(file->text.size());
+    const std::size_t size = size_of(*file);
+    bytes += size;
+    damaged += file->damage() * static_cast<double>(size);
   }
   findings.remove_if([&elsewhere](const Finding& finding) { return elsewhere.contains(finding.subject); });
   report.allowed = apply_allowances(model, request, family, findings);
@@ -131,7 +170,7 @@ Report check(const Request& request) {
   check_barriers(sources, findings);
   check_grid(sources, findings);
   check_streams(sources, findings);
-  check_reading(model, findings);
+  check_reading(request, model, findings);
   std::vector<ChecklistItem> checklist;
   if (request.release) {
     checklist = check_release(sources, findings);

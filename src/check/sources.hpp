@@ -125,7 +125,7 @@ void check_off_by_one(const Sources& sources, Findings& findings);
 void check_barriers(const Sources& sources, Findings& findings);
 void check_grid(const Sources& sources, Findings& findings);
 void check_streams(const Sources& sources, Findings& findings);
-void check_reading(const source::Model& model, Findings& findings);
+void check_reading(const Request& request, const source::Model& model, Findings& findings);
 
 enum class Family { hip, ascend };
 /// Findings that a comment allows are taken out; what is wrong with such comments is added. Returns how many were.

@@ -30,14 +30,17 @@ std::string verdict_text(const check::Report& report, Verdict verdict, bool chin
                            : ": nothing to check: no Ascend kernel or tiling, and no super_kernel() call (" +
                                  counted(report.files, "file") + ")");
   }
+  const int percent = static_cast<int>(report.understood * 100);
   if (chinese) {
     return name + (bad ? "：发现错误" : "：没有发现错误") + "（" + std::to_string(report.files) +
            " 个文件，" + std::to_string(report.functions) + " 个函数" +
-           (report.allowed > 0 ? "，" + std::to_string(report.allowed) + " 个已允许" : "") + "）";
+           (report.allowed > 0 ? "，" + std::to_string(report.allowed) + " 个已允许" : "") +
+           (report.understood < 1 ? "，解析了 " + std::to_string(percent) + "%" : "") + "）";
   }
   return name + (bad ? ": errors found" : ": no error found") + " (" + counted(report.files, "file") + ", " +
          counted(report.functions, "function") +
-         (report.allowed > 0 ? ", " + counted(report.allowed, "finding") + " allowed" : "") + ")";
+         (report.allowed > 0 ? ", " + counted(report.allowed, "finding") + " allowed" : "") +
+         (report.understood < 1 ? ", " + std::to_string(percent) + " % understood" : "") + ")";
 }
 
 void print_report(Context& context, const check::Report& report, Verdict verdict) {

@@ -78,7 +78,9 @@ void remove_comments(Lexed& lexed) {
       end = std::min(end, text.size());
     } else if (text.compare(at, 2, "/*") == 0) {
       const std::size_t close = text.find("*/", at + 2);
-      end = close == std::string::npos ? text.size() : close + 2;
+      end = close == std::string::npos
+                ? at
+                : close + 2; // one without an end stays, for the parser to stumble over
     }
     if (end == at) {
       ++at;

@@ -34,8 +34,17 @@ bool read_text(File& file) {
   }
   if (file.text.find('\0') != std::string::npos) {
     file.fault = "it is no text";
+  } else if (file.line_starts.size() == 1 && file.text.find('\r') != std::string::npos) {
+    file.fault = "its lines end in CR alone"; // the first directive or comment would take in all of it
   }
   return file.fault.empty();
+}
+
+void add_damage(File& file, const Tree& tree) {
+  auto& all = file.not_understood;
+  all.insert(all.end(), tree.damaged().begin(), tree.damaged().end());
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
 void parse(File& file, const Dialect& dialect, const StatementMacros& macros) {
@@ -56,11 +65,8 @@ void parse(File& file, const Dialect& dialect, const StatementMacros& macros) {
     file.fault = fault.what();
   }
   for (const auto& tree : file.trees) {
-    file.not_understood.insert(file.not_understood.end(), tree->damaged().begin(), tree->damaged().end());
+    add_damage(file, *tree);
   }
-  std::sort(file.not_understood.begin(), file.not_understood.end());
-  file.not_understood.erase(std::unique(file.not_understood.begin(), file.not_understood.end()),
-                            file.not_understood.end());
 }
 
 void in_parallel(std::size_t from, std::size_t end, unsigned threads,
@@ -246,6 +252,10 @@ void Model::collect_macros(File& file, const Variant& variant,
     const Node root = tree->root();
     if (macro.is_function) {
       add(macro_function(file, variant, macro, root));
+      // A piece of a type or of a list is none of the grammar's, and holds nothing to judge.
+      if (root.text().find_first_of(";{") + 1 < root.text().size()) {
+        add_damage(file, *tree);
+      }
       file.trees.push_back(std::move(tree));
       continue;
     }

@@ -301,8 +301,8 @@ ModelVariance::ModelVariance(const Model& model, const VarianceSeeds& seeds)
         return model.callees(call);
       }) {
   for (const Declared& declared : model.declared()) {
-    member_names_[declared.scope].insert(declared.name);
-    if (!declared.scope.empty()) {
+    if (declared.node.is("field_declaration")) { // names of a namespace are not its functions' own
+      member_names_[declared.scope].insert(declared.name);
       all_members_.insert(declared.name);
     }
   }

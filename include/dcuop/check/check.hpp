@@ -38,8 +38,9 @@ struct Report {
   double understood = 1;   ///< the part of the sources' bytes that the parser could place
 };
 
-/// What lies in a directory and is source: *.hip, *.cu, *.cpp, *.cc, *.cxx, *.h, *.hpp, *.cuh, *.hpp, *.py; build
-/// products and hidden directories are passed over. Sorted.
+/// What lies in a directory and is C++, HIP or Python by its extension, and what there cannot be looked at (links that
+/// lead nowhere, directories that cannot be listed), which a report then says. Build trees, virtual environments and
+/// hidden directories are passed over. Sorted. Throws Error(usage) when there are more than 20,000.
 [[nodiscard]] std::vector<std::filesystem::path> source_files(const std::filesystem::path& directory);
 
 /// Reads files and nothing else; runs nothing.

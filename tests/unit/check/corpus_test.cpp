@@ -201,8 +201,8 @@ TEST(ReleaseChecklist, ACommentInTheManifestDeclaresNothing) {
 
 TEST(SourceFiles, PassesOverProductsAndHiddenDirectories) {
   const TemporaryDirectory directory(Environment::of_this_process());
-  for (const char* name :
-       {"a.hip", "b.py", "c.txt", "d/e.h", "build/f.cpp", ".git/g.cpp", "__pycache__/h.py"}) {
+  for (const char* name : {"a.hip", "b.py", "c.txt", "d/e.h", "build/f.cpp", ".git/g.cpp", "__pycache__/h.py",
+                           "venv/pyvenv.cfg", "venv/lib/i.py", "out/CMakeCache.txt", "out/j.cpp"}) {
     fs::create_directories((directory.path() / name).parent_path());
     std::ofstream(directory.path() / name) << "\n";
   }
@@ -211,6 +211,47 @@ TEST(SourceFiles, PassesOverProductsAndHiddenDirectories) {
     names.push_back(path.lexically_relative(directory.path()).string());
   }
   EXPECT_THAT(names, testing::ElementsAre("a.hip", "b.py", "d/e.h"));
+}
+
+TEST(Check, SaysWhatItDidNotRead) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  const std::string kernel = "__global__ void k(float* y) { if (threadIdx.x) { __syncthreads(); } }\n";
+  const std::map<std::string, std::string> texts = {
+      {"comment.hip", "/* no end\n" + kernel},
+      {"cr.hip", "#include <hip/hip_runtime.h>\r" + kernel.substr(0, kernel.size() - 1) + "\r"},
+      {"macro.hip", "#define BODY(y) if (y) { y[0] = = 1; }\n"},
+      {"raw.hip", "const char* s = R\"(no end\n" + kernel},
+      {"zero.hip", kernel + std::string(1, '\0')}};
+  for (const auto& [name, text] : texts) {
+    std::ofstream(directory.path() / name) << text;
+  }
+  for (const char* name : {"nowhere.hip", "nowhere.py"}) {
+    fs::create_symlink("not there", directory.path() / name);
+  }
+  Request request;
+  request.directory = directory.path();
+  request.files = source_files(request.directory);
+  std::vector<std::string> said;
+  for (const auto& finding : check(request).findings) {
+    if (finding.rule == "DCU992") {
+      said.push_back(fs::path(finding.subject).filename().string());
+    }
+  }
+  std::sort(said.begin(), said.end());
+  EXPECT_THAT(said, testing::ElementsAre("comment.hip", "cr.hip", "macro.hip", "nowhere.hip", "nowhere.py",
+                                         "raw.hip", "zero.hip"));
+  request.files = {directory.path() / "nowhere.hip"};
+  EXPECT_EQ(check(request).understood, 0);
+}
+
+TEST(Check, ReadsAFileThatIsNamedWhateverItsExtensionIs) {
+  const TemporaryDirectory directory(Environment::of_this_process());
+  Request request;
+  request.directory = directory.path();
+  request.files = {directory.path() / "kernels.ipp"};
+  std::ofstream(request.files.front())
+      << "__global__ void k(float* y) { if (threadIdx.x) { __syncthreads(); } }\n";
+  EXPECT_THAT(rules_of(check(request)), testing::ElementsAre("DCU918"));
 }
 
 TEST(Check, TrustsAFunctionLessThatItDidNotUnderstandWholly) {

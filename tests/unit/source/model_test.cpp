@@ -273,5 +273,19 @@ TEST_F(ModelTest, VarianceGoesThroughCallsMembersAndMacros) {
   EXPECT_EQ(text, "t-t-btt-t");
 }
 
+TEST_F(ModelTest, VarianceStaysInAFunctionWhereANamespaceHasTheSameName) {
+  const Model model =
+      read({{"a.hip", "namespace n { int i;\n"
+                      "__global__ void writes() { int i = threadIdx.x; g(i); }\n"
+                      "__global__ void counts(int m) { for (int i = 0; i < m; ++i) { g(i); } }}\n"}});
+  const ModelVariance all(model, hip_seeds());
+  const auto variance = [&](const char* name) {
+    const Function& function = only(model, name);
+    return all.of(function).of(function.calls.at(0).arguments.at(0)).thread;
+  };
+  EXPECT_TRUE(variance("writes"));
+  EXPECT_FALSE(variance("counts"));
+}
+
 } // namespace
 } // namespace dcuop::source
