@@ -239,6 +239,7 @@ class KernelCheck {
         continue;
       }
       std::string type;
+      bool is_quotient = false; // a count of blocks
       Node value = call.node;
       for (Node above = call.node.parent(); above; value = above, above = above.parent()) {
         if (above.is("init_declarator")) {
@@ -260,18 +261,23 @@ class KernelCheck {
           type = std::string(above.child("type").text());
           break;
         }
-        const bool arithmetic =
-            above.is("parenthesized_expression") ||
-            (above.is("binary_expression") && is_any_of(above.child("operator").text(), {"+", "-", "*"}));
-        if (!arithmetic) {
+        const std::string_view sign = above.child("operator").text();
+        const bool arithmetic = above.is("parenthesized_expression") ||
+                                (above.is("binary_expression") && is_any_of(sign, {"+", "-", "*", "/"}));
+        if (!arithmetic || (sign == "/" && above.child("left") != value)) {
           break;
         }
+        is_quotient = is_quotient || sign == "/";
       }
       if (!type.empty() && is_32_bit(type)) {
-        findings_.add("DCU915", *function.file, call.at(),
-                      {{"function", function.name},
-                       {"what", "numel() becomes " + type},
-                       {"what:zh", "numel() 变成了 " + type}});
+        const std::string what = is_quotient ? "numel() / ..." : "numel()";
+        auto& added = findings_.add("DCU915", *function.file, call.at(),
+                                    {{"function", function.name},
+                                     {"what", what + " becomes " + type},
+                                     {"what:zh", what + " 变成了 " + type}});
+        if (is_quotient) { // what is too large for it fills no device's memory yet
+          added.severity = finding::Severity::note;
+        }
       }
     }
   }

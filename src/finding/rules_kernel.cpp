@@ -124,9 +124,12 @@ C10_HIP_KERNEL_LAUNCH_CHECK();)"},
                "下标或元素数量只有 32 位，而张量可能更大。"},
      .summary = {"in {function} {what}", "在 {function} 中，{what}"},
      .cause = {"{at}: in {function} {what}", "{at}：在 {function} 中，{what}"},
-     .how = {"numel() that becomes an int without a demand that it fits; a 32-bit index over the grid that "
+     .how = {"numel() that becomes an int without a demand that it fits (a count of blocks that does is a "
+             "note); "
+             "a 32-bit index over the grid that "
              "is compared with a 64-bit bound; a 64-bit one that is made from blockIdx.x * blockDim.x.",
-             "numel() 变成 int 而没有检查是否放得下；网格上的 32 位下标与 64 位上界比较；由 blockIdx.x * "
+             "numel() 变成 int 而没有检查是否放得下（由它得到的块数为提示）；网格上的 32 位下标与 64 "
+             "位上界比较；由 blockIdx.x * "
              "blockDim.x "
              "得到的 64 位下标。"},
      .causes = {"more than 2^31 elements: 4 GiB of float16\nblockIdx.x * blockDim.x is a product of two "
