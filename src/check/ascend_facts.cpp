@@ -279,11 +279,12 @@ FilledScope fill_from_sources(const SuperKernelRequest& request, superkernel::Sc
           {op.name, findings.shown(file.path) + ":" +
                         std::to_string(file.place(found.front()->function->node.begin()).line)});
     } else if (!op.given.contains("kernel_type")) {
-      throw Error(ExitCode::usage,
-                  op.name + " has no kernel_type, and the sources have " +
-                      (found.empty() ? "no kernel" : "several kernels") + " of that name",
-                  "give kernel_type in the scope, or name the kernel: kernel = \"" +
-                      ascend::plain(op.op_type) + "\"");
+      throw Error(
+          ExitCode::usage,
+          op.name + " has no kernel_type, and the sources have " +
+              (found.empty() ? "no kernel" : "several kernels") + " of that name",
+          "give kernel_type in the scope, or kernel = \"...\" with the name of one kernel; directories that "
+          "hold the kernel once for --sources");
     } else {
       filled.unread.push_back(op.name);
     }

@@ -95,10 +95,11 @@ class LaunchCheck {
     const bool by_module = contains(site.call->name, "Module") || site.call->name == "cuLaunchKernel";
     if (!site.call->launch.empty() || !site.kernel.empty() || by_module) {
       if (is_default_stream(sources_.model, site.stream)) {
-        findings_.add("DCU910", *site.in->file, site.call->at(),
-                      {{"kernel", kernel_of(site)},
-                       {"stream", site.stream ? "stream " + std::string(site.stream.text()) : "no stream"},
-                       {"stream:zh", site.stream ? "流 " + std::string(site.stream.text()) : "没有给出流"}});
+        findings_.add(
+            "DCU910", *site.in->file, site.call->at(),
+            {{"kernel", kernel_of(site)},
+             {"stream", site.stream ? "stream " + std::string(site.stream.text()) : "no stream"},
+             {"stream:zh", site.stream ? "使用的是流 " + std::string(site.stream.text()) : "没有给出流"}});
       }
     }
   }

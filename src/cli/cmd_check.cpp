@@ -102,6 +102,7 @@ void add_check(Commands& commands) {
                    "  dcuop check path/to/sources      a directory without a dcuop.toml, or one file\n"
                    "  dcuop check affine --release     the checklist of a release too\n"
                    "  dcuop check --sarif > check.sarif\n"
+                   "  dcuop check --lang zh --verbose  in Chinese, with the notes (--json: for programs)\n"
                    "  dcuop rule DCU910                more about a finding\n"
                    "A comment allows a finding on its line, or on the next when it stands alone:\n"
                    "  // dcuop: allow(DCU914) the count is known on the device alone");

@@ -65,13 +65,13 @@ return y;)"},
              "从绑定到启动之间没有任何地方把尺寸或数量与 0 比较。"},
      .causes = {"the number of blocks comes from numel(), and is 0: hipErrorInvalidConfiguration",
                 "块数由 numel() 得出，为 0：hipErrorInvalidConfiguration"},
-     .fixes = {"if (x.numel() == 0) { return y; } before the launch",
-               "在启动之前加 if (x.numel() == 0) { return y; }"},
+     .fixes = {"if (x.numel() == 0) { return out; } before the launch, with the output, not an input",
+               "在启动之前加 if (x.numel() == 0) { return out; }，返回输出，而不是输入"},
      .references = "",
      .bad = R"(const int64_t blocks = (x.numel() + 255) / 256;
 scale<<<blocks, 256, 0, stream>>>(...);)",
      .good = R"(if (x.numel() == 0) {
-  return y;
+  return out;
 }
 const int64_t blocks = (x.numel() + 255) / 256;
 scale<<<blocks, 256, 0, stream>>>(...);)"},

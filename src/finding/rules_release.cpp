@@ -13,10 +13,12 @@ constexpr Rule table[] = {
      .name = "loader-checks-nothing",
      .title = {"The loader does not ask whether torch is built for HIP, and for which arch the code must be.",
                "加载器没有检查 torch 是否为 HIP 构建，也没有检查架构。"},
-     .summary = {"no Python file loads through dcuop, or checks torch.version.hip and the device's arch",
-                 "没有 Python 文件通过 dcuop 加载，或检查 torch.version.hip 与设备架构"},
-     .cause = {"{at}: no Python file loads through dcuop, or checks torch.version.hip and the device's arch",
-               "{at}：没有 Python 文件通过 dcuop 加载，或检查 torch.version.hip 与设备架构"},
+     .summary = {"no Python file beside the tests loads through dcuop, or checks torch.version.hip and the "
+                 "device's arch",
+                 "除测试外，没有 Python 文件通过 dcuop 加载，或检查 torch.version.hip 与设备架构"},
+     .cause = {"{at}: no Python file beside the tests loads through dcuop, or checks torch.version.hip and "
+               "the device's arch",
+               "{at}：除测试外，没有 Python 文件通过 dcuop 加载，或检查 torch.version.hip 与设备架构"},
      .how = {"dcuop check --release reads the operator's Python files, tests and benchmarks, its dcuop.toml "
              "and its README.",
              "dcuop check --release 读取算子的 Python 文件、测试、基准测试、dcuop.toml 与 README。"},
