@@ -120,10 +120,10 @@ class StreamCheck {
     return false;
   }
 
-  /// The product of a number, or of what dim3 is made of.
+  /// The product of a number, or of what dim3 is made of; `most_threads` of more, so that no product overflows.
   [[nodiscard]] std::optional<std::int64_t> folded(Node size, const Function& in) const {
     if (const auto value = size ? sources_.model.fold(size, &in) : std::nullopt) {
-      return value;
+      return std::min(*value, most_threads);
     }
     Node parts = size.is("call_expression")               ? size.child("arguments")
                  : size.is("compound_literal_expression") ? size.child("value")
@@ -138,8 +138,9 @@ class StreamCheck {
     std::optional<std::int64_t> product = parts.first() ? std::optional<std::int64_t>(1) : std::nullopt;
     for (Node one = parts.first(); one && product; one = one.next()) {
       const auto value = sources_.model.fold(one, &in);
-      product =
-          value && *value > 0 && *product < most_threads ? std::optional(*product * *value) : std::nullopt;
+      product = value && *value > 0
+                    ? std::optional(std::min(*product * std::min(*value, most_threads), most_threads))
+                    : std::nullopt;
     }
     return product;
   }
