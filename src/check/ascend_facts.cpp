@@ -268,6 +268,15 @@ FilledScope fill_from_sources(const SuperKernelRequest& request, superkernel::Sc
   const ascend::Subject subject{request, model, names, cores, program, kernels, findings};
   ascend::check_cache(subject);
   FilledScope filled;
+  for (const auto& file : model.files()) {
+    const std::string shown = findings.shown(file->path);
+    if (!file->fault.empty()) {
+      filled.doubts.push_back(shown + " was not read: " + file->fault);
+    } else if (!file->not_understood.empty()) {
+      filled.doubts.push_back(shown + " was not understood wholly (line " +
+                              std::to_string(file->place(file->not_understood.front().first).line) + ")");
+    }
+  }
   for (superkernel::Operator& op : scope.operators) {
     const std::vector<const ascend::Kernel*> found = ascend::kernels_of(kernels, op);
     if (found.size() == 1) {

@@ -100,6 +100,9 @@ superkernel::Scope scope_of(Context& context, const PlanRequest& request) {
     context.terminal.remark(one.op + ": scalars of global memory in a loop (" + one.kernel + ")" +
                             buffers_text(buffers[one.op], *op));
   }
+  for (const std::string& doubt : filled.doubts) {
+    context.terminal.remark(doubt + ": a SyncAll() or flag there is not in the plan");
+  }
   for (const std::string& name : filled.unread) {
     context.terminal.remark(name + ": the sources have no kernel of that name, or several");
   }

@@ -390,6 +390,16 @@ def test_what_the_scope_gives_wins_over_the_sources(run, described):
     assert errors() == set()
 
 
+def test_plan_says_which_sources_it_did_not_understand(run, described):
+    kernel = described / "ops" / "hc_pre" / "op_kernel" / "hc_pre.cpp"
+    asked = ("superkernel", "plan", str(described / "scope.toml"), "--sources", str(described / "ops"))
+    assert "not understood" not in run(*asked).stderr
+    kernel.write_text(HC_PRE.replace("SyncAll()", "SyncAll(= ="), encoding="utf-8")
+    assert "hc_pre.cpp was not understood wholly (line " in run(*asked).stderr
+    (kernel.parent / "zero.h").write_bytes(b"int x;\0")
+    assert "zero.h was not read: it is no text" in run(*asked).stderr
+
+
 def test_a_type_that_neither_says_is_a_mistake(run, described):
     kernel = described / "ops" / "matmul_b" / "op_kernel" / "matmul_b.cpp"
     kernel.write_text(MATMUL_B.replace("  KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_1);\n", ""), encoding="utf-8")

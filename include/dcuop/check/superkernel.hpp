@@ -25,6 +25,8 @@ struct FilledScope {
   std::vector<Read>
       scalars; ///< in loops, where the file has neither gm.reads nor gm.writes; `kernel` is their place
   std::vector<std::string> unread; ///< operators that no kernel, or more than one, is named like
+  std::vector<std::string>
+      doubts; ///< files that were not understood wholly: what they do besides is not known
 };
 
 /// Fills in what a scope's file leaves open and the kernels of the sources say: type, SyncAll, flags, the Matmul API, early
