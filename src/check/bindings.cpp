@@ -85,6 +85,7 @@ class BindingCheck {
       auto& [parameter, use] = tensors[index];
       use.device = use.device || (use.same_device && all.device);
       use.dtype = use.dtype || (use.same_dtype && all.dtype);
+      other_ = tensors[index == 0 ? tensors.size() - 1 : 0].first->name;
       demand(binding, *parameter, use, index);
       if (use.written && tensors.size() > 1 &&
           !std::any_of(tensors.begin(), tensors.end(), [](const auto& one) { return one.second.alias; })) {
@@ -124,6 +125,7 @@ class BindingCheck {
     const Function& function = *binding.function;
     auto& added = findings_.add(rule, *function.file, function.node.begin(),
                                 {{"function", function.name}, {"tensor", parameter.name}});
+    Findings::name_in_fix(added, {{"x", parameter.name}, {"b", parameter.name}, {"a", other_}});
     const bool unclear = function.node.is_damaged() || !use.unknown_check.empty();
     if (unclear) {
       // What is not in the sources may check it: said, and not held against the operator.
@@ -232,6 +234,7 @@ class BindingCheck {
   }
 
   const Sources& sources_;
+  std::string other_; ///< a tensor of the binding beside the one that is looked at; that one when it is alone
   Findings& findings_;
   TensorUses uses_;
 };

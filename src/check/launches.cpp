@@ -268,8 +268,9 @@ class LaunchCheck {
 
   void guard(const Binding& binding) {
     const auto& parameters = binding.function->parameters;
-    if (std::none_of(parameters.begin(), parameters.end(),
-                     [](const auto& one) { return is_tensor(one.type); })) {
+    const auto tensor = std::find_if(parameters.begin(), parameters.end(),
+                                     [](const auto& one) { return is_tensor(one.type); });
+    if (tensor == parameters.end()) {
       return;
     }
     for (const Function* one : sources_.reached_from(*binding.function)) {
@@ -290,8 +291,9 @@ class LaunchCheck {
         return;
       }
     }
-    findings_.add("DCU913", *binding.function->file, binding.function->node.begin(),
-                  {{"function", binding.function->name}});
+    auto& added = findings_.add("DCU913", *binding.function->file, binding.function->node.begin(),
+                                {{"function", binding.function->name}});
+    Findings::name_in_fix(added, {{"x", tensor->name}});
   }
 
   void synchronisation(const Binding& binding) {

@@ -1,6 +1,7 @@
 #include "sources.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "dcuop/support/files.hpp"
 
@@ -254,6 +255,27 @@ bool Sources::uses_torch(const File& file) const {
 
 std::string Findings::shown(const std::filesystem::path& path) const {
   return relative_below(path, request_.directory).string();
+}
+
+void Findings::name_in_fix(finding::Finding& finding, const std::map<std::string, std::string>& names) {
+  const auto is_part_of_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (std::string* fix : {&finding.fix, &finding.chinese.fix}) {
+    std::string named;
+    for (std::size_t at = 0; at < fix->size();) {
+      std::size_t end = at;
+      while (end < fix->size() && is_part_of_name((*fix)[end])) {
+        ++end;
+      }
+      const std::string word = fix->substr(at, end - at);
+      const auto name = names.find(word);
+      const bool is_tensor = name != names.end() && end < fix->size() && (*fix)[end] == '.';
+      named += is_tensor ? name->second : word.empty() ? fix->substr(at, 1) : word;
+      at = std::max(end, at + 1);
+    }
+    *fix = std::move(named);
+  }
 }
 
 finding::Finding& Findings::put(finding::Finding made, std::size_t line, std::size_t column) {

@@ -102,6 +102,9 @@ class Findings {
   /// One that another layer made, without a place.
   finding::Finding& add(finding::Finding made, const std::filesystem::path& path, source::Place place);
   [[nodiscard]] std::string shown(const std::filesystem::path& path) const;
+  /// Puts the tensors of the code in the place of those that the fix in the table speaks of: {{"x", "input"}} makes
+  /// "x.is_contiguous()" "input.is_contiguous()".
+  static void name_in_fix(finding::Finding& finding, const std::map<std::string, std::string>& names);
   template <class Predicate> void remove_if(Predicate predicate) {
     std::erase_if(all, predicate);
     places_.clear();

@@ -27,12 +27,11 @@ constexpr Rule table[] = {
           "the form with a configuration, SyncAll<true, Config>(), which feed-sync-all does not see\n"
           "a tiling-sink vector operator beside cube cores: one vector core in two enters, and feed-sync-all "
           "takes none for idle\n"
-          "a core has a path without it as well (DCU803, DCU840): no one change mends both, and none is "
-          "named",
+          "a core has a path without it as well (DCU803, DCU840): then two changes are needed",
           "该 scope 中另一个算子需要更多核\n向量核数为奇数：45 变为 46\n"
           "使用了带配置的形式 SyncAll<true, Config>()，feed-sync-all 识别不到\n"
           "Tiling 下沉 Vector 算子与 Cube 核一起启动：只有一半 Vector 核进入，feed-sync-all 不认为有空闲核\n"
-          "同时有核的路径不经过它（DCU803、DCU840）：一处修改不够，因此不给出修改"},
+          "同时有核的路径不经过它（DCU803、DCU840）：此时需要两处修改"},
      .fixes = {"ge: options=\"feed-sync-all=1\"\nnpugraph_ex: SetScheduleMode(1) in the tiling, so that the "
                "scope is "
                "split there\nlaunch the operator with all cores\na scope of its own",

@@ -132,7 +132,21 @@ class Candidates {
     }
     batch_mode();
     full_cores(op.sync.all == SyncAll::mix || !uses(op.type, Side::aiv) ? Side::aic : Side::aiv);
+    const std::size_t alone = candidates_.size();
     own_scope();
+    if (!op.sync.all_on_every_core) {
+      for (std::size_t index = 0; index < alone; ++index) {
+        add_with_every_core(candidates_[index]);
+      }
+    }
+  }
+
+  /// For a SyncAll() that too few cores enter and not all of these come to: one change is not enough.
+  void add_with_every_core(const Candidate& other) {
+    Scope changed = other.scope;
+    changed.operators[index_].sync.all_on_every_core = true;
+    add(Fix::Kind::source, "let every core come to SyncAll(), and " + other.fix.text.en,
+        "使每个核都执行到 SyncAll()，并且" + other.fix.text.zh, std::move(changed));
   }
 
   void flags(const FaultAt& at) {

@@ -48,6 +48,12 @@ TEST(Fixes, AreTheSmallestThatHelp) {
   EXPECT_THAT(fixes(fed, 0), ElementsAre("feed-sync-all=1", "block_num = 48"));
   EXPECT_THAT(fixes(fed, 1), IsEmpty());
 
+  Operator skipped = with_sync_all(aiv("a", 20));
+  skipped.sync.all_on_every_core = false;
+  EXPECT_THAT(fixes(make_plan(a_scope({skipped, aiv("b", 48)})), 0),
+              ElementsAre("let every core come to SyncAll(), and feed-sync-all=1",
+                          "let every core come to SyncAll(), and block_num = 48"));
+
   Operator mode0 = aiv("a", 20);
   mode0.sync.mode0[1] = true;
   EXPECT_THAT(fixes(make_plan(a_scope({mode0, aiv("b", 48)})), 0),
