@@ -261,16 +261,24 @@ class LaunchCheck {
                    });
     }
     if (asks_sizes) {
-      findings_.add("DCU912", *binding.function->file, binding.function->node.begin(),
-                    {{"function", binding.function->name}});
+      auto& added = findings_.add("DCU912", *binding.function->file, binding.function->node.begin(),
+                                  {{"function", binding.function->name}});
+      if (const source::Parameter* tensor = first_tensor(binding)) {
+        Findings::name_in_fix(added, {{"x", tensor->name}});
+      }
     }
   }
 
-  void guard(const Binding& binding) {
+  static const source::Parameter* first_tensor(const Binding& binding) {
     const auto& parameters = binding.function->parameters;
     const auto tensor = std::find_if(parameters.begin(), parameters.end(),
                                      [](const auto& one) { return is_tensor(one.type); });
-    if (tensor == parameters.end()) {
+    return tensor == parameters.end() ? nullptr : &*tensor;
+  }
+
+  void guard(const Binding& binding) {
+    const source::Parameter* const tensor = first_tensor(binding);
+    if (tensor == nullptr) {
       return;
     }
     for (const Function* one : sources_.reached_from(*binding.function)) {

@@ -50,6 +50,15 @@ check::Request of_op(const op::Op& op) {
   return request;
 }
 
+/// Python is what --release looks at; without that, it holds nothing to be judged.
+void refuse_python_alone(const check::Request& request, const std::string& target, bool release) {
+  if (!release && std::all_of(request.files.begin(), request.files.end(),
+                              [](const fs::path& file) { return file.extension() == ".py"; })) {
+    throw Error(ExitCode::usage, target + " holds Python alone, and no C++ or HIP sources",
+                "name an operator's directory; --release looks at its Python too");
+  }
+}
+
 /// A directory without a dcuop.toml, or a single source, is judged as it lies there.
 std::vector<check::Request> requests_of(Context& context, const Request& request) {
   std::vector<check::Request> all;
@@ -61,6 +70,7 @@ std::vector<check::Request> requests_of(Context& context, const Request& request
       check::Request one;
       one.directory = path.parent_path();
       one.files = {path};
+      refuse_python_alone(one, target, request.release);
       all.push_back(std::move(one));
     } else if (identity && identity->is_directory() && !identity_of(path / "dcuop.toml")) {
       all.push_back(of_directory(path));
@@ -68,6 +78,7 @@ std::vector<check::Request> requests_of(Context& context, const Request& request
         throw Error(ExitCode::usage, target + " holds no sources (C++, HIP or Python)",
                     "name an operator's directory");
       }
+      refuse_python_alone(all.back(), target, request.release);
     } else {
       ops.push_back(target);
     }

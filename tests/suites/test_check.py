@@ -112,3 +112,27 @@ def test_a_rule_prints_its_page(run):
     page = run("rule", "DCU931", "--markdown").stdout
     assert page == (ROOT / "docs" / "rules" / "DCU931.md").read_text(encoding="utf-8")
     assert "Code that has the fault\n  reduce<<<" in run("rule", "grid-barrier-plain-launch").stdout
+
+
+def test_fixes_name_the_tensors_of_the_code(run, tmp_path):
+    (tmp_path / "binding.cpp").write_text(
+        "#include <torch/extension.h>\n"
+        "void launch(const float*, float*, int64_t, hipStream_t);\n"
+        "at::Tensor f(at::Tensor input, at::Tensor weight) {\n"
+        "  launch(input.data_ptr<float>(), weight.data_ptr<float>(), input.numel(), stream());\n"
+        "  return weight;\n}\n"
+        'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("f", &f); }\n'
+    )
+    findings = json.loads(run("check", str(tmp_path), "--json").stdout)["checked"][0]["findings"]
+    fixes = [(one["rule"], one["fix"]) for one in findings]
+    assert ("DCU903", "TORCH_CHECK(input.is_contiguous(), ...) before the launch") in fixes
+    assert ("DCU903", "TORCH_CHECK(weight.is_contiguous(), ...) before the launch") in fixes
+    assert ("DCU904", "TORCH_CHECK(weight.sizes() == input.sizes(), ...) before the launch") in fixes
+    assert ("DCU913", "const c10::DeviceGuard guard(input.device()); at the beginning") in fixes
+
+
+def test_python_alone_is_nothing_to_check(run, tmp_path):
+    (tmp_path / "loader.py").write_text("import torch\n")
+    for target in (tmp_path, tmp_path / "loader.py"):
+        answer = run("check", str(target))
+        assert answer.rc == 2 and "holds Python alone" in answer.stderr, answer
