@@ -20,6 +20,7 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, NamedTuple, Optional
 
+from ._cache import cache_directory
 from ._errors import BuildError, DcuopError, EnvironmentProblem, UsageProblem
 from ._program import ask
 from ._project import Project, lay_out, reachable
@@ -54,7 +55,7 @@ def hipify(extension: Extension, cache_dir: str = "") -> Translated:
     """
     project = _project(extension)
     implementation = os.path.join(_torch_dir(), "utils", "hipify")
-    cache = os.path.abspath(cache_dir or _default_cache())
+    cache = os.path.abspath(cache_dir or cache_directory(os.environ) or os.path.expanduser("~/.cache/dcuop"))
     memo = os.path.join(cache, "v1", "memo", "hipify", _digest(project, implementation))
     outcome = _recall(memo)
     if outcome is None:
@@ -312,15 +313,6 @@ def _rocm_versions() -> List[str]:
             except OSError:
                 texts.append("")
     return texts
-
-
-def _default_cache() -> str:
-    chosen = os.environ.get("DCUOP_CACHE_DIR")
-    if chosen:
-        return chosen
-    shared = os.environ.get("XDG_CACHE_HOME", "")
-    # A relative one is to be ignored: https://specifications.freedesktop.org/basedir-spec/latest/
-    return os.path.join(shared if os.path.isabs(shared) else os.path.expanduser("~/.cache"), "dcuop")
 
 
 def _recall(memo: str) -> Optional[_Outcome]:

@@ -16,6 +16,8 @@ import threading
 import time
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
+from ._cache import cache_directory
+
 _LIBRARY = "libdcuop_recall.so"
 #: Paths that one thread compares before another pays: starting it takes as long as a hundred.
 _WORTH_A_THREAD = 1500
@@ -38,7 +40,7 @@ class Question(NamedTuple):
     def of(cls, command: Sequence[str], stdin: Optional[str], variables: Mapping[str, str]) -> Optional["Question"]:
         """None where answers are not remembered."""
         environment = {**os.environ, **variables}
-        cache = _cache_directory(environment)
+        cache = cache_directory(environment)  # one that config.toml names is another, where nothing is remembered
         if cache is None or _library(command[0]) is None or environment.get("DCUOP_RECALL") == "never":
             return None
         try:
@@ -81,17 +83,6 @@ class Question(NamedTuple):
             {name: value for name, value in here.items() if name.startswith(prefix)} == values
             for prefix, values in asked["prefixes"].items()
         )
-
-
-def _cache_directory(environment: Mapping[str, str]) -> Optional[str]:
-    """As dcuop chooses it; a cache that the user's configuration names is another, where nothing is remembered."""
-    named = environment.get("DCUOP_CACHE_DIR")
-    if named:
-        return os.path.abspath(os.path.expanduser(named))
-    base = environment.get("XDG_CACHE_HOME") or ""
-    home = environment.get("HOME") or ""
-    base = base if os.path.isabs(base) else os.path.join(home, ".cache")
-    return os.path.join(base, "dcuop") if os.path.isabs(base) else None
 
 
 _libraries: Dict[str, Any] = {}

@@ -17,6 +17,7 @@
 #include "dcuop/store/statistics.hpp"
 #include "dcuop/store/store.hpp"
 #include "dcuop/support/digest.hpp"
+#include "dcuop/support/json_text.hpp"
 #include "dcuop/support/lock.hpp"
 #include "dcuop/support/log.hpp"
 #include "dcuop/support/settled.hpp"
@@ -78,7 +79,7 @@ std::optional<std::string> watched_answer(Context& context, const build::OpResul
   command.input = context.standard_input;
   command.trace = true;
   const ProcessResult result = processes.run(command);
-  const json document = json::parse(result.output, nullptr, false);
+  const json document = json_or_discarded(result.output);
   if (!result.ok() || !document.is_object() || document.value("processes_started", 1) != 0 ||
       document.at("ops").size() != 1 || document.at("ops")[0].value("entry", "") != hit.entry.key.hex()) {
     return std::nullopt;

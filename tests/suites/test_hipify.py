@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import textwrap
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Mapping, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 import pytest
 
@@ -479,7 +479,9 @@ class TestMemo:
         assert not memo.exists()
 
     def test_where_the_cache_is(self, hipify: Hipify, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        find = hipify.module._default_cache
+        def find() -> Optional[str]:
+            return hipify.module.cache_directory(os.environ)
+
         assert find() == str(hipify.cache)
         monkeypatch.delenv("DCUOP_CACHE_DIR")
         assert find() == str(tmp_path / "home/.cache/dcuop")
@@ -487,6 +489,9 @@ class TestMemo:
         assert find() == str(tmp_path / "home/.cache/dcuop")
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
         assert find() == str(tmp_path / "xdg/dcuop")
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        monkeypatch.delenv("HOME")
+        assert find() is None
 
 
 class TestErrors:
